@@ -1,0 +1,213 @@
+"""The ``WEBSEGMENT_*`` settings, read once into a frozen, validated object."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from websegment_scrapy.exceptions import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["META_KEY", "PREFIX", "Config", "PageMeta"]
+
+PREFIX = "WEBSEGMENT_"
+META_KEY = "websegment"
+"""The one key of ``request.meta`` that this package reads and writes."""
+
+RENDER_MODES = ("always", "never")
+SIGNATURE_KINDS = ("minhash", "shingles")
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off", "none", "")
+
+
+def _default_workers() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings; the attribute ``render`` is the setting ``WEBSEGMENT_RENDER``, and so on.
+
+    Parameters
+    ----------
+    enabled
+        ``False`` switches every component off.
+    render
+        ``"always"``: pages are rendered in Chromium; ``"never"``: they are analysed from their
+        plain HTML with an estimated layout.
+    render_timeout
+        Seconds that one page may take in the browser, from request to snapshot.
+    render_retries
+        How often a page that failed in the browser is tried there again before its plain HTML
+        is taken.
+    render_settle
+        Seconds without any change of the DOM after which a loaded page counts as finished
+        (at most ten times as long is waited).
+    chromium
+        Path of the browser's executable; by default Playwright's own, then a system Chromium.
+    engine
+        Name of the segmentation engine.
+    signature
+        ``"minhash"`` (128 permutations) or ``"shingles"`` (the papers' 8 smallest hashes).
+    similarity
+        Similarity from which two pages are near-duplicates; by default what the signature's
+        recipe says.
+    min_words
+        Main texts with fewer words are ``empty``: too little to compare.
+    database
+        SQLAlchemy URL of the dedup database.
+    drop_duplicates
+        Drop the items of near-duplicate pages (``NearDuplicate``).
+    main_text_only
+        Put only the main text and the decision on the item, no segments.
+    field
+        The item field that receives the result.
+    workers
+        Processes that analyse pages; by default as many as there are cores.
+    page_timeout
+        Seconds that the analysis of one page may take.
+    page_memory
+        MiB of memory that the analysis of one page may take.
+    """
+
+    enabled: bool = True
+    render: Literal["always", "never"] = "always"
+    render_timeout: float = 30.0
+    render_retries: int = 1
+    render_settle: float = 0.1
+    chromium: str | None = None
+    engine: str = "justrules"
+    signature: Literal["minhash", "shingles"] = "minhash"
+    similarity: float | None = None
+    min_words: int = 15
+    database: str = "sqlite:///websegment.db"
+    drop_duplicates: bool = False
+    main_text_only: bool = False
+    field: str = "websegment"
+    workers: int = 0
+    page_timeout: float = 30.0
+    page_memory: int = 1024
+
+    def __post_init__(self) -> None:
+        _one_of("render", self.render, RENDER_MODES)
+        _one_of("signature", self.signature, SIGNATURE_KINDS)
+        _in_range("render_timeout", self.render_timeout, 0.1, 3600)
+        _in_range("render_retries", self.render_retries, 0, 100)
+        _in_range("render_settle", self.render_settle, 0, 60)
+        _in_range("min_words", self.min_words, 1, 1_000_000)
+        _in_range("workers", self.workers, 0, 1024)
+        _in_range("page_timeout", self.page_timeout, 0.1, 3600)
+        _in_range("page_memory", self.page_memory, 64, 1_048_576)
+        if self.similarity is not None:
+            _in_range("similarity", self.similarity, 0.05, 1.0)
+        for name in ("engine", "database", "field"):
+            if not getattr(self, name):
+                raise ConfigError(f"{PREFIX}{name.upper()} is empty: give it a value or remove it")
+        if self.workers == 0:
+            object.__setattr__(self, "workers", _default_workers())
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Config:
+        """Read every ``WEBSEGMENT_*`` setting; an unknown name or a bad value is an error."""
+        known = {PREFIX + field.name.upper(): field for field in fields(cls)}
+        for name in settings:
+            if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
+                raise ConfigError(f"there is no setting {name}: {hint}")
+        given = {
+            field.name: _convert(name, settings[name], str(field.type))
+            for name, field in known.items()
+            if name in settings
+        }
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMeta:
+    """What ``request.meta["websegment"]`` may say about one request.
+
+    Parameters
+    ----------
+    render
+        ``"always"`` or ``"never"`` instead of the crawl's ``WEBSEGMENT_RENDER``.
+    skip
+        ``True``: the items of this response are passed on untouched and not stored.
+    render_error
+        Written by the render middleware: why the page came from its plain HTML after all.
+    """
+
+    render: Literal["always", "never"] | None = None
+    skip: bool = False
+    render_error: str | None = None
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any]) -> PageMeta:
+        """Read the namespaced key of a request's meta."""
+        value = meta.get(META_KEY)
+        if value is None:
+            return cls()
+        if not isinstance(value, dict):
+            raise ConfigError(
+                f'meta["{META_KEY}"] is {value!r}: it takes a dict such as {{"render": "never"}}'
+            )
+        known = {field.name for field in fields(cls)}
+        for name in value:
+            if name not in known:
+                raise ConfigError(
+                    f'meta["{META_KEY}"] has no key {name!r}: known are {", ".join(sorted(known))}'
+                )
+        render = value.get("render")
+        if render is not None and render not in RENDER_MODES:
+            raise ConfigError(
+                f'meta["{META_KEY}"]["render"] is {render!r}: accepted are {_listed(RENDER_MODES)}'
+            )
+        return cls(
+            render=render, skip=bool(value.get("skip")), render_error=value.get("render_error")
+        )
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return " and ".join(repr(value) for value in values)
+
+
+def _one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:
+    if value not in accepted:
+        raise ConfigError(f"{PREFIX}{name.upper()} is {value!r}: accepted are {_listed(accepted)}")
+
+
+def _in_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{PREFIX}{name.upper()} is {value!r}: accepted is {low:g} to {high:g}")
+
+
+def _convert(name: str, value: object, type_name: str) -> Any:
+    """Convert a setting (often text, from the command line's ``-s``) to its field's type."""
+    if value is None and "None" in type_name:
+        return None
+    try:
+        if type_name == "bool":
+            return _to_bool(value)
+        if type_name.startswith("int"):
+            return int(cast("Any", value))
+        if type_name.startswith("float"):
+            return float(cast("Any", value))
+    except (TypeError, ValueError):
+        wanted = "True or False" if type_name == "bool" else f"a number ({type_name})"
+        raise ConfigError(f"{name} is {value!r}: it takes {wanted}") from None
+    if not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{name} is {value!r}: it takes text")
+    return os.fspath(value)
+
+
+def _to_bool(value: object) -> bool:
+    text = str(value).strip().lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ValueError(text)
