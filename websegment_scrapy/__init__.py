@@ -1,0 +1,54 @@
+"""Scrapy plugin that keeps what is new on a page and nothing else.
+
+The pure core (``analyze``) is usable without Scrapy; the names that need Scrapy are imported when
+they are first used, so that worker processes and the command line start quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from websegment_scrapy.addon import Addon
+    from websegment_scrapy.analysis import Analysis, AnalyzedPage, analyze
+    from websegment_scrapy.config import Config
+    from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline, NearDuplicate
+    from websegment_scrapy.crawl.remember import RememberResponseMiddleware
+    from websegment_scrapy.crawl.render import RenderMiddleware
+    from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
+    from websegment_scrapy.items import WebPage
+
+__all__ = [
+    "Addon",
+    "Analysis",
+    "AnalyzedPage",
+    "Config",
+    "DedupPipeline",
+    "NearDuplicate",
+    "RememberResponseMiddleware",
+    "RenderMiddleware",
+    "SegmentPipeline",
+    "WebPage",
+    "analyze",
+]
+
+_HOMES = {
+    "Addon": "addon",
+    "Analysis": "analysis",
+    "AnalyzedPage": "analysis",
+    "Config": "config",
+    "DedupPipeline": "crawl.dedup_pipeline",
+    "NearDuplicate": "crawl.dedup_pipeline",
+    "RememberResponseMiddleware": "crawl.remember",
+    "RenderMiddleware": "crawl.render",
+    "SegmentPipeline": "crawl.segment_pipeline",
+    "WebPage": "items",
+    "analyze": "analysis",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,1 @@
+"""Scrapy's side: rendering, middlewares, pipelines and the ``scrapy websegment`` command."""

@@ -1,0 +1,1 @@
+"""Segments to what a reader wants: the main text and the title."""

@@ -1,0 +1,1 @@
+"""HTML to ``PageTree``: decoding, parsing, layout (measured or estimated), leaves and text."""

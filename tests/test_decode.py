@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+
+from websegment_scrapy.exceptions import NotHtml
+from websegment_scrapy.page.decode import decode, refuse_other_formats
+
+
+def test_the_http_header_decides_the_encoding() -> None:
+    body = "<p>žluťoučký kůň".encode("iso-8859-2")
+    assert decode(body, content_type="text/html; charset=iso-8859-2") == "<p>žluťoučký kůň"
+
+
+def test_a_meta_element_decides_when_the_header_is_silent() -> None:
+    body = '<html><meta charset="shift_jis"><p>日本語の文章です'.encode("shift_jis")
+    assert "日本語の文章です" in decode(body, content_type="text/html")
+
+
+def test_a_known_encoding_wins_over_the_header() -> None:
+    body = "<p>Привет".encode("koi8-r")
+    assert decode(body, content_type="text/html; charset=utf-8", encoding="koi8-r") == "<p>Привет"
+
+
+def test_a_byte_order_mark_is_obeyed_and_removed() -> None:
+    assert decode("<p>Grüße".encode("utf-16")) == "<p>Grüße"
+
+
+def test_undeclared_text_is_guessed_as_utf8_then_windows() -> None:
+    assert decode("<p>naïve".encode()) == "<p>naïve"
+    assert decode("<p>naïve — ok".encode("cp1252")) == "<p>naïve — ok"
+
+
+def test_a_wrong_charset_gives_text_not_an_error() -> None:
+    text = decode("<p>naïve".encode("latin-1"), content_type="text/html; charset=utf-8")
+    assert text.startswith("<p>na")
+    assert decode(b"<p>x", content_type="text/html; charset=no-such-charset") == "<p>x"
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3 ...", "PDF"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG"),
+        (b"GIF89a\x01\0\x01\0", "GIF"),
+        (b"PK\x03\x04\x14\0\0\0", "ZIP"),
+        (b"RIFF\x10\0\0\0WEBPVP8 ", "WebP"),
+        (zlib.compress(b"x" * 5000) * 20, "binary"),
+    ],
+)
+def test_binary_answered_as_html_is_named(body: bytes, what: str) -> None:
+    with pytest.raises(NotHtml, match=what):
+        decode(body, content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (json.dumps({"items": [{"html": "<p>no page</p>"}]}), "JSON"),
+        ("[1, 2, 3]", "JSON"),
+        ('{"cut off": [1, 2', None),
+        ('<?xml version="1.0"?><!-- feed --><rss version="2.0"></rss>', "RSS"),
+        ('<feed xmlns="http://www.w3.org/2005/Atom"></feed>', "Atom"),
+        ('<?xml version="1.0"?><rdf:RDF></rdf:RDF>', "RDF"),
+        ("<?xml version='1.0'?><urlset></urlset>", "sitemap"),
+        ("<svg></svg>", "SVG"),
+        ("<?xml version='1.0'?><!DOCTYPE html><html></html>", None),
+        ("plain words", None),
+        ("{not json but text with <b>tags</b>}", None),
+        ("", None),
+    ],
+)
+def test_other_formats_answered_as_html_are_named(text: str, what: str | None) -> None:
+    if what is None:
+        refuse_other_formats(text)
+    else:
+        with pytest.raises(NotHtml, match=what):
+            refuse_other_formats(text)
+
+
+def test_html_is_html_whatever_the_content_type_says() -> None:
+    body = b"<!doctype html><p>Hello"
+    assert decode(body, content_type="application/pdf").endswith("<p>Hello")
+    assert decode(b"BM <p>starts like a bitmap").startswith("BM")

@@ -1,0 +1,44 @@
+"""``Addon``: the one line in ``settings.py`` that enables everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from websegment_scrapy.config import Config
+from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
+from websegment_scrapy.crawl.handler import render_settings
+from websegment_scrapy.crawl.remember import RememberResponseMiddleware
+from websegment_scrapy.crawl.render import RenderMiddleware
+from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+__all__ = ["Addon"]
+
+COMPONENTS = (
+    ("DOWNLOADER_MIDDLEWARES", RenderMiddleware, 850),  # before HttpCacheMiddleware (900)
+    ("SPIDER_MIDDLEWARES", RememberResponseMiddleware, 10),  # nearest to the engine
+    ("ITEM_PIPELINES", SegmentPipeline, 100),  # before pipelines that may replace items
+    ("ITEM_PIPELINES", DedupPipeline, 200),
+)
+
+
+class Addon:
+    """Scrapy add-on: ``ADDONS = {"websegment_scrapy.Addon": 500}``.
+
+    It adds the two middlewares and the two pipelines where the user's settings do not place (or,
+    with ``None``, disable) them already, and the download handlers that rendering needs.
+    """
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Add the components; a bad ``WEBSEGMENT_*`` setting is an error here."""
+        config = Config.from_settings(settings)
+        if not config.enabled:
+            raise NotConfigured("WEBSEGMENT_ENABLED is off")
+        for name, component, position in COMPONENTS:
+            settings.setdefault_in_component_priority_dict(name, component, position)
+        for name, value in render_settings(config).items():
+            settings.set(name, value, priority="addon")

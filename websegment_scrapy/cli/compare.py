@@ -1,0 +1,104 @@
+"""``websegment compare``: do two pages count as near-duplicates, and on what evidence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.cli.extract import extract_page
+from websegment_scrapy.cli.inputs import add_input_arguments, each_page, report_failure
+from websegment_scrapy.config import SIGNATURE_KINDS, Config
+from websegment_scrapy.dedup.shingles import shingle_hashes
+from websegment_scrapy.dedup.signature import RECIPES, signature_of, similarity
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.page.words import words
+
+if TYPE_CHECKING:
+    import argparse
+
+    from websegment_scrapy.analysis import Analysis
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "compare", help="are two pages near-duplicates?", description=__doc__
+    )
+    add_input_arguments(parser, nargs=2)
+    parser.add_argument(
+        "--signature", choices=SIGNATURE_KINDS, default=Config().signature, help="recipe"
+    )
+    parser.add_argument("--similarity", type=float, help="threshold (default: the recipe's)")
+    parser.add_argument("--json", action="store_true", help="the answer as a JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare two inputs."""
+    pages: list[Analysis] = []
+    for source, result in each_page(args, extract_page):
+        if isinstance(result, AnalysisError):
+            report_failure(source, result)
+        else:
+            pages.append(result)
+    if len(pages) != 2:
+        return 1
+    answer = _compare(pages[0], pages[1], args.signature, args.similarity)
+    if args.json:
+        json.dump(answer, sys.stdout, ensure_ascii=False)
+        print()
+    else:
+        _print_answer(answer)
+    return 0
+
+
+def _compare(
+    first: Analysis, second: Analysis, kind: str, threshold: float | None
+) -> dict[str, object]:
+    """Gather the evidence: the signatures' similarity, and the exact one of the shingle sets."""
+    recipe = RECIPES[kind]
+    limit = recipe.default_similarity if threshold is None else threshold
+    signatures = [signature_of(page.main_text, recipe) for page in (first, second)]
+    sets = [
+        set(shingle_hashes(words(page.main_text), recipe.width).tolist())
+        for page in (first, second)
+    ]
+    common, union = len(sets[0] & sets[1]), len(sets[0] | sets[1])
+    measured = similarity(*signatures)
+    enough = min(first.words, second.words) >= Config().min_words
+    keys = len(set(signatures[0].keys()) & set(signatures[1].keys()))
+    return {
+        "near_duplicates": bool(enough and keys and measured >= limit),
+        "same_text": signatures[0].content_hash == signatures[1].content_hash and enough,
+        "signature": kind,
+        "similarity": round(measured, 4),
+        "threshold": limit,
+        "shared_keys": keys,
+        "jaccard": round(common / union, 4) if union else 0.0,
+        "shared_shingles": common,
+        "enough_words": enough,
+        "pages": [
+            {"url": page.url, "title": page.title, "words": page.words} for page in (first, second)
+        ],
+    }
+
+
+def _print_answer(answer: dict[str, object]) -> None:
+    pages = answer["pages"]
+    assert isinstance(pages, list)
+    for name, page in zip("AB", pages, strict=True):
+        print(f"{name}: {page['title'] or '(no title)'}, {page['words']} words, {page['url']}")
+    print(f"near-duplicates: {'yes' if answer['near_duplicates'] else 'no'}")
+    if not answer["enough_words"]:
+        print(f"one of them has fewer than {Config().min_words} words: too little to compare")
+    print(
+        f"similarity {answer['similarity']} by {answer['signature']} signature, "
+        f"threshold {answer['threshold']}, {answer['shared_keys']} keys in common"
+    )
+    print(
+        f"exact: {answer['shared_shingles']} six-word shingles in common, "
+        f"Jaccard similarity {answer['jaccard']}"
+    )

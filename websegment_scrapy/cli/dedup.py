@@ -1,0 +1,192 @@
+"""``websegment dedup``: what the dedup database knows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.store import queries
+from websegment_scrapy.store.integrity import integrity
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from websegment_scrapy.store.database import Database
+
+__all__ = ["add_parser", "run"]
+
+DEFAULT_DATABASE = "sqlite:///websegment.db"
+FORMATS = ("table", "jsonl", "csv")
+CELL = 80
+"""Characters of a value that the table shows."""
+
+Row = dict[str, Any]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``dedup`` and its questions to the command line."""
+    parser = subparsers.add_parser(
+        "dedup",
+        help="query the database of near-duplicate decisions",
+        description="Query the database that crawls write their near-duplicate decisions to.",
+    )
+    questions = parser.add_subparsers(metavar="QUESTION", required=True)
+
+    def add(name: str, text: str, answer: Callable[..., int]) -> argparse.ArgumentParser:
+        question = questions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        question.add_argument(
+            "--database",
+            default=DEFAULT_DATABASE,
+            metavar="URL",
+            help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
+        )
+        question.add_argument(
+            "--format",
+            choices=FORMATS,
+            default="jsonl" if name == "export" else "table",
+            help="how to write the answer (default: %(default)s)",
+        )
+        question.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+        question.set_defaults(run=run, answer=answer)
+        return question
+
+    add("summary", "numbers of pages, decisions, clusters and visits", _summary)
+    clusters = add("clusters", "clusters of near-duplicates, largest first", _clusters)
+    clusters.add_argument("--min-size", type=int, default=2, metavar="N", help="default: 2")
+    clusters.add_argument("--limit", type=int, default=None, metavar="N", help="default: all")
+    add("url", "everything about one URL", _url).add_argument("url", metavar="URL")
+    add("pairs", "each near-duplicate with the page that it repeats", _pairs)
+    add("export", "all pages", _export)
+    add("check", "check that the database is sound (exit status 1 if not)", _check)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer the question; return the exit status."""
+    database = queries.open_for_reading(args.database)
+    try:
+        with open_output(args.output) as out:
+            status: int = args.answer(database, args, out)
+    finally:
+        database.close()
+    return status
+
+
+def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    row = asdict(queries.summary(database))
+    if args.format == "table":
+        _write([{"what": name, "value": value} for name, value in row.items()], "table", out)
+    else:
+        _write([row], args.format, out)
+    return 0
+
+
+def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    found = queries.clusters(database, args.min_size, args.limit)
+    if args.format == "jsonl":
+        _write(map(asdict, found), "jsonl", out)
+        return 0
+    # One line for each page, so that every cell holds one value.
+    columns = ("cluster", "size", "representative", "url")
+    rows = (
+        dict(zip(columns, (number, each.size, each.representative, url), strict=True))
+        for number, each in enumerate(found, start=1)
+        for url in each.urls
+    )
+    _write(rows, args.format, out, columns)
+    return 0
+
+
+def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    story = queries.story(database, args.url)
+    if story is None:
+        print(f"{args.url} is not in {database.name}: no crawl has stored it", file=sys.stderr)
+        return 1
+    if args.format == "jsonl":
+        _write([asdict(story)], "jsonl", out)
+        return 0
+    visits = [asdict(visit) for visit in story.visits]
+    if args.format == "table":
+        page = [{"what": name, "value": value} for name, value in asdict(story.page).items()]
+        page += [{"what": "same cluster", "value": url} for url in story.cluster]
+        _write(page, "table", out)
+        out.write("\n")
+    _write(visits, args.format, out)
+    return 0
+
+
+def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    columns = [field.name for field in fields(queries.PairRow)]
+    _write(map(asdict, queries.pairs(database)), args.format, out, columns)
+    return 0
+
+
+def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    columns = [field.name for field in fields(queries.PageRow)]
+    _write(map(asdict, queries.pages(database)), args.format, out, columns)
+    return 0
+
+
+def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    problems = integrity(database)
+    _write([{"problem": problem} for problem in problems], args.format, out, ["problem"])
+    shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
+    print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _write(
+    rows: Iterable[Row], style: str, out: TextIO, columns: Sequence[str] | None = None
+) -> None:
+    """Write rows; `columns` names those of an answer that may have no row."""
+    if style == "jsonl":
+        out.writelines(json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in rows)
+        return
+    rows = iter(rows)
+    first = next(rows, None)
+    names = list(columns or first or ())
+    cells = ([_cell(row[name]) for name in names] for row in _chain(first, rows))
+    if style == "csv":
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(cells)
+    else:
+        _write_table(names, list(cells), out)
+
+
+def _write_table(names: list[str], cells: list[list[str]], out: TextIO) -> None:
+    lines = [names, *([_short(cell) for cell in line] for line in cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        out.write("  ".join(padded).rstrip() + "\n")
+
+
+def _chain(first: Row | None, rest: Iterable[Row]) -> Iterator[Row]:
+    if first is not None:
+        yield first
+        yield from rest
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{value!r} has no JSON form")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _short(cell: str) -> str:
+    cell = " ".join(cell.split())
+    return cell if len(cell) <= CELL else cell[: CELL - 1] + "…"

@@ -1,0 +1,57 @@
+"""``websegment extract``: the main text of pages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.cli.inputs import (
+    PageTask,
+    add_input_arguments,
+    each_page,
+    report_failure,
+)
+from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.exceptions import AnalysisError
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser("extract", help="the main text of pages", description=__doc__)
+    add_input_arguments(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object per page: url, title, main_text"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Extract every input; texts of several pages are separated by a form feed."""
+    failed = False
+    separator = ""
+    with open_output(args.output) as output:
+        for source, result in each_page(args, extract_page):
+            if isinstance(result, AnalysisError):
+                report_failure(source, result)
+                failed = True
+            elif args.json:
+                page = {"url": result.url, "title": result.title, "main_text": result.main_text}
+                output.write(json.dumps(page, ensure_ascii=False) + "\n")
+            else:
+                output.write(f"{separator}{result.main_text}\n")
+                separator = "\f"
+    return 1 if failed else 0
+
+
+def extract_page(task: PageTask) -> Analysis:
+    """Analyse one page; runs in a worker process."""
+    return analyze(
+        task.html, url=task.url, content_type=task.content_type, engine=task.engine
+    ).summary()

@@ -1,0 +1,192 @@
+"""What the commands read: URLs, HTML files, standard input; rendered or not."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from websegment_scrapy.cli.progress import progress
+from websegment_scrapy.config import Config
+from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
+from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.segment.registry import engine_names, get_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["PageTask", "add_input_arguments", "each_page", "load"]
+
+FETCH_TIMEOUT = 30
+MAX_BYTES = 64 * 2**20
+USER_AGENT = "websegment (+https://pypi.org/project/websegment-scrapy/)"
+
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTask:
+    """A page to analyse, and how; what a worker process gets."""
+
+    source: str
+    html: str | bytes
+    url: str
+    content_type: str | None
+    engine: str
+    attributes: tuple[str, ...] = ()
+
+
+def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+") -> None:
+    """Add the inputs and the options that all page commands share."""
+    defaults = Config()
+    parser.add_argument(
+        "inputs",
+        metavar="INPUT",
+        nargs=nargs,
+        help="a URL, an HTML file, a file of JSON lines with 'html' and 'url' (*.jsonl), or - for "
+        "standard input",
+    )
+    parser.add_argument(
+        "--engine",
+        default=defaults.engine,
+        help=f"segmentation engine (default: %(default)s; known: {', '.join(engine_names())})",
+    )
+    parser.add_argument(
+        "--render",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="render the pages in Chromium first (default: no)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=defaults.workers, help="processes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--page-timeout",
+        type=float,
+        default=defaults.page_timeout,
+        metavar="SECONDS",
+        help="how long one page may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--page-memory",
+        type=int,
+        default=defaults.page_memory,
+        metavar="MIB",
+        help="how much memory one page may take (default: %(default)s)",
+    )
+
+
+def each_page(
+    args: argparse.Namespace, function: Callable[[PageTask], _R]
+) -> Iterator[tuple[str, _R | AnalysisError]]:
+    """Load every input and run ``function`` on it in the worker processes.
+
+    Yields the input's name with the result or the error, in the order of the inputs.
+    """
+    get_engine(args.engine)
+    config = Config(
+        workers=args.workers, page_timeout=args.page_timeout, page_memory=args.page_memory
+    )
+    sources: list[str] = []
+
+    def loaded() -> Iterator[PageTask | AnalysisError]:
+        for source, task in _tasks(args):
+            sources.append(source)
+            yield task
+
+    with AnalysisPool(
+        config.workers, timeout=config.page_timeout, memory=config.page_memory
+    ) as pool:
+        results = pool.map(function, loaded())
+        for number, result in enumerate(progress(results, len(args.inputs))):
+            yield sources[number], result
+
+
+def _tasks(args: argparse.Namespace) -> Iterator[tuple[str, PageTask | AnalysisError]]:
+    with contextlib.ExitStack() as stack:
+        snapshotter = None
+        if args.render:
+            from websegment_scrapy.crawl.snapshot import Snapshotter
+
+            snapshotter = stack.enter_context(Snapshotter())
+        for source in args.inputs:
+            try:
+                for page in load(source, snapshotter.render if snapshotter else None):
+                    yield (
+                        source,
+                        PageTask(
+                            source=source,
+                            html=page[0],
+                            url=page[1],
+                            content_type=page[2],
+                            engine=args.engine,
+                            attributes=tuple(getattr(args, "attributes", ())),
+                        ),
+                    )
+            except AnalysisError as error:
+                yield source, error
+
+
+def load(
+    source: str, render: Callable[[str], str] | None = None
+) -> Iterator[tuple[str | bytes, str, str | None]]:
+    """Yield ``(html, url, content type)`` of each page of an input."""
+    is_url = urlsplit(source).scheme in ("http", "https")
+    if is_url:
+        yield (render(source), source, None) if render else _fetch(source)
+    elif source == "-":
+        yield from _pages_of(sys.stdin.buffer.read(), "")
+    else:
+        path = Path(source)
+        if not path.is_file():
+            raise AnalysisError("no such file, and no http or https URL")
+        url = path.resolve().as_uri()
+        if path.suffix == ".jsonl":
+            yield from _pages_of(path.read_bytes(), url)
+        elif render:
+            yield render(source), url, None
+        else:
+            yield path.read_bytes(), url, None
+
+
+def _pages_of(body: bytes, url: str) -> Iterator[tuple[str | bytes, str, str | None]]:
+    """Split JSON lines of pages; anything else is one document."""
+    lines = body.splitlines() if body[:1] == b"{" else []
+    if not lines or b'"html"' not in lines[0]:
+        yield body, url, None
+        return
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            page = json.loads(line)
+            yield str(page["html"]), str(page.get("url") or ""), None
+        except (ValueError, KeyError, TypeError):
+            raise AnalysisError(f"line {number} is no JSON object with the key 'html'") from None
+
+
+def _fetch(url: str) -> tuple[bytes, str, str | None]:
+    request = Request(url, headers={"User-Agent": USER_AGENT, "Accept": "text/html,*/*;q=0.5"})
+    try:
+        with urlopen(request, timeout=FETCH_TIMEOUT) as response:
+            body = response.read(MAX_BYTES + 1)
+            if len(body) > MAX_BYTES:
+                raise AnalysisError(f"the body is larger than {MAX_BYTES // 2**20} MiB")
+            return body, response.url, response.headers.get("Content-Type")
+    except HTTPError as error:
+        raise AnalysisError(f"the server answered {error.code} {error.reason}") from None
+    except (URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise AnalysisError(f"could not be fetched: {reason}") from None
+
+
+def report_failure(source: str, error: WebsegmentError) -> None:
+    """Name a failed input and the reason in one line on standard error."""
+    print(f"websegment: {source}: {error}", file=sys.stderr)

@@ -1,0 +1,78 @@
+"""``websegment segment``: pages in, one JSON object with segments and leaves per page out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.analysis import analyze
+from websegment_scrapy.cli.inputs import (
+    PageTask,
+    add_input_arguments,
+    each_page,
+    report_failure,
+)
+from websegment_scrapy.exceptions import AnalysisError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import TextIO
+
+__all__ = ["add_parser", "open_output", "run"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "segment", help="segments and leaves of pages as JSON lines", description=__doc__
+    )
+    add_input_arguments(parser)
+    parser.add_argument(
+        "--attributes",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="HTML attribute to report for each leaf, from the nearest element that has it; may "
+        "be repeated",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Segment every input."""
+    failed = False
+    with open_output(args.output) as output:
+        for source, result in each_page(args, segment_page):
+            if isinstance(result, AnalysisError):
+                report_failure(source, result)
+                failed = True
+            else:
+                output.write(result + "\n")
+    return 1 if failed else 0
+
+
+def segment_page(task: PageTask) -> str:
+    """Return the JSON line of one page; runs in a worker process."""
+    page = analyze(
+        task.html,
+        url=task.url,
+        content_type=task.content_type,
+        engine=task.engine,
+        attributes=task.attributes,
+    )
+    return json.dumps(page.to_dict(), ensure_ascii=False)
+
+
+@contextlib.contextmanager
+def open_output(path: str | None) -> Iterator[TextIO]:
+    """Open a file for writing, or standard output."""
+    if path is None or path == "-":
+        yield sys.stdout
+        return
+    with Path(path).open("w", encoding="utf-8", errors="replace") as output:
+        yield output

@@ -1,0 +1,44 @@
+"""``scrapy websegment …``: the command line inside Scrapy's own."""
+
+from __future__ import annotations
+
+import argparse
+
+from scrapy.commands import ScrapyCommand
+
+from websegment_scrapy.cli import main
+
+__all__ = ["Command"]
+
+
+class Command(ScrapyCommand):
+    """Passes its arguments on to ``websegment``."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """Return the usage line."""
+        return "COMMAND …"
+
+    def short_desc(self) -> str:
+        """Return the line for Scrapy's list of commands."""
+        return "Segment pages, extract main texts, query near-duplicate decisions"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Take every argument as it is; ``websegment`` parses them itself."""
+        parser.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Leave Scrapy's global options alone."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Run the command; in a project ``dedup`` asks the project's database."""
+        given: list[str] = opts.arguments
+        database = self.settings.get("WEBSEGMENT_DATABASE") if self.settings else None
+        if given[:1] == ["dedup"] and database and not _names_database(given):
+            given = [*given, "--database", database]
+        self.exitcode = main(given, prog="scrapy websegment")
+
+
+def _names_database(arguments: list[str]) -> bool:
+    return any(argument.split("=")[0] == "--database" for argument in arguments)

@@ -1,0 +1,162 @@
+"""``DedupPipeline``: the near-duplicate decision on a page, stored before the item goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import DropItem
+
+from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.dedup.decision import Decision, DecisionKind
+from websegment_scrapy.dedup.signature import RECIPES
+from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.store import PageRecord, Store
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from websegment_scrapy.config import Config
+    from websegment_scrapy.crawl.pages import CrawledPage
+
+__all__ = ["DedupPipeline", "NearDuplicate"]
+
+logger = logging.getLogger(__name__)
+
+
+class NearDuplicate(DropItem):
+    """An item was dropped because its page repeats another one.
+
+    ``decision`` tells which page and how similar it is.
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(f"near-duplicate of {decision.duplicate_of}")
+        self.decision = decision
+
+
+class DedupPipeline:
+    """Item pipeline that decides and stores each analysed page in one transaction.
+
+    Settings: ``WEBSEGMENT_DATABASE``, ``WEBSEGMENT_SIMILARITY``, ``WEBSEGMENT_MIN_WORDS``,
+    ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_FIELD``.
+
+    Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
+    ``representative``, ``first_seen`` and ``reason``.
+
+    Stats: ``websegment/decision/KIND`` for each kind of decision, ``websegment/store_seconds``,
+    ``websegment/store_errors``, ``websegment/duplicates_dropped``.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        assert crawler.stats is not None
+        self.crawler = crawler
+        self.stats: StatsCollector = crawler.stats
+        self.config = config
+        self.registry = PageRegistry.of(crawler)
+        self.store: Store | None = None
+        self.executor = ThreadPoolExecutor(1, thread_name_prefix="websegment-store")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the pipeline."""
+        return cls(crawler, enabled_config(crawler))
+
+    async def open_spider(self) -> None:
+        """Open the database; a crawl that could not store its decisions does not start."""
+        self.store = await self._in_thread(self._open)
+
+    async def close_spider(self) -> None:
+        """Close the database."""
+        if self.store is not None:
+            await self._in_thread(self.store.close)
+        self.executor.shutdown()
+
+    async def process_item(self, item: Any) -> Any:
+        """Decide the item's page, once, and put the decision on the item."""
+        page = self.registry.recall(item)
+        if page is None or page.analysis is None:
+            return item
+        outcome = await page.once("decision", self._decide(page))
+        put_result(self.crawler, item, self.config.field, self._values(outcome))
+        if (
+            self.config.drop_duplicates
+            and isinstance(outcome, Decision)
+            and outcome.duplicate_of is not None
+        ):
+            self.stats.inc_value("websegment/duplicates_dropped")
+            raise NearDuplicate(outcome)
+        return item
+
+    async def _decide(self, page: CrawledPage) -> Decision | str:
+        """Return the stored decision, or the reason why it could not be stored."""
+        assert self.store is not None
+        started = monotonic()
+        try:
+            decision: Decision = await self._in_thread(self.store.decide, self._record(page))
+        except StoreError as error:
+            self.stats.inc_value("websegment/store_errors")
+            logger.error("Not stored: %s: %s", page.response.url[:500], error)  # noqa: TRY400
+            return str(error)
+        finally:
+            add_seconds(self.stats, "websegment/store_seconds", started)
+        self.stats.inc_value(f"websegment/decision/{decision.kind}")
+        return decision
+
+    def _open(self) -> Store:
+        return Store.open(
+            self.config.database,
+            recipe=RECIPES[self.config.signature],
+            similarity=self.config.similarity,
+            min_words=self.config.min_words,
+        )
+
+    def _record(self, page: CrawledPage) -> PageRecord:
+        analysis = page.analysis
+        common: dict[str, Any] = {
+            "url": page.response.url,
+            "http_status": page.response.status,
+            "render_error": page.meta.render_error,
+            "crawl": self._crawl_name(),
+        }
+        if analysis is None or isinstance(analysis, str):
+            return PageRecord(**common, engine=self.config.engine, error=analysis)
+        return PageRecord(
+            **common,
+            title=analysis.title,
+            words=analysis.words,
+            signature=analysis.signature,
+            engine=analysis.engine,
+            rendered=analysis.rendered,
+        )
+
+    def _crawl_name(self) -> str:
+        """Name this run in the visits: the spider and when it started."""
+        spider = self.crawler.spider
+        start = self.stats.get_value("start_time")
+        name = spider.name if spider is not None else ""
+        return f"{name} {start:%Y-%m-%dT%H:%M:%SZ}" if start else name
+
+    @staticmethod
+    def _values(outcome: Decision | str) -> dict[str, Any]:
+        if isinstance(outcome, str):
+            return {"decision": str(DecisionKind.FAILED), "reason": outcome}
+        return {
+            "decision": str(outcome.kind),
+            "duplicate_of": outcome.duplicate_of,
+            "similarity": outcome.similarity,
+            "representative": outcome.representative,
+            "first_seen": outcome.first_seen.isoformat(),
+            "reason": outcome.reason,
+        }
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        """Call blocking code of the store in its own thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.executor, function, *arguments)

@@ -1,0 +1,165 @@
+"""``SegmentPipeline``: from the response behind an item to its main text and segments."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.segment.registry import get_engine
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from websegment_scrapy.config import Config
+    from websegment_scrapy.crawl.pages import CrawledPage
+
+__all__ = ["SegmentPipeline", "analyze_response"]
+
+logger = logging.getLogger(__name__)
+
+
+def analyze_response(
+    html: str | bytes,
+    url: str,
+    content_type: str | None,
+    encoding: str | None,
+    engine: str,
+    signature: str,
+) -> Analysis:
+    """Analyse a response in a worker process and bring back what travels well."""
+    return analyze(
+        html,
+        url=url,
+        content_type=content_type,
+        encoding=encoding,
+        engine=engine,
+        signature=signature,
+    ).summary()
+
+
+class SegmentPipeline:
+    """Item pipeline that analyses the page an item came from, in a worker process.
+
+    Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_SIGNATURE``, ``WEBSEGMENT_WORKERS``,
+    ``WEBSEGMENT_PAGE_TIMEOUT``, ``WEBSEGMENT_PAGE_MEMORY``, ``WEBSEGMENT_FIELD``,
+    ``WEBSEGMENT_MAIN_TEXT_ONLY``.
+
+    Request meta: ``{"websegment": {"skip": True}}`` passes the response's items on untouched.
+
+    Writes to the item's result field: ``main_text``, ``title``, ``words``, ``page_words``,
+    ``engine``, ``rendered``, ``render_error``, ``segments`` and, when the page could not be
+    analysed, ``reason``.
+
+    Stats: ``websegment/pages``, ``websegment/failed``, ``websegment/words_seen``,
+    ``websegment/words_kept``, ``websegment/analysis_seconds``,
+    ``websegment/items_without_response``, ``websegment/items_without_field``.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        assert crawler.stats is not None
+        self.crawler = crawler
+        self.stats: StatsCollector = crawler.stats
+        self.config = config
+        self.registry = PageRegistry.of(crawler)
+        self.pool: AnalysisPool | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the pipeline; a bad setting or an unknown engine is an error here."""
+        config = enabled_config(crawler)
+        get_engine(config.engine)
+        return cls(crawler, config)
+
+    async def open_spider(self) -> None:
+        """Start the worker processes."""
+        self.pool = AnalysisPool(
+            self.config.workers,
+            timeout=self.config.page_timeout,
+            memory=self.config.page_memory,
+        )
+
+    async def close_spider(self) -> None:
+        """End the worker processes."""
+        if self.pool is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self.pool.close)
+
+    async def process_item(self, item: Any) -> Any:
+        """Put the analysis of the item's page on the item."""
+        page = self.registry.recall(item)
+        if page is None:
+            self._warn_without_response(item)
+            return item
+        if not page.meta.skip:
+            outcome = await page.once("analysis", self._analyze(page))
+            put_result(self.crawler, item, self.config.field, self._values(page, outcome))
+        return item
+
+    async def _analyze(self, page: CrawledPage) -> Analysis | str:
+        """Return the analysis, or the reason why there is none."""
+        assert self.pool is not None
+        started = monotonic()
+        future = self.pool.submit(
+            analyze_response,
+            page.html,
+            page.response.url,
+            page.content_type,
+            page.encoding,
+            self.config.engine,
+            self.config.signature,
+        )
+        self.stats.inc_value("websegment/pages")
+        try:
+            analysis = await asyncio.wrap_future(future)
+        except AnalysisError as error:
+            self.stats.inc_value("websegment/failed")
+            logger.warning("Not analysed: %s: %s", page.response.url[:500], error)
+            return str(error)
+        finally:
+            add_seconds(self.stats, "websegment/analysis_seconds", started)
+        self.stats.inc_value("websegment/words_seen", analysis.page_words)
+        self.stats.inc_value("websegment/words_kept", analysis.words)
+        return analysis
+
+    def _values(self, page: CrawledPage, outcome: Analysis | str) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            "main_text": "",
+            "title": "",
+            "words": 0,
+            "page_words": 0,
+            "engine": self.config.engine,
+            "rendered": False,
+            "render_error": page.meta.render_error,
+            "reason": None,
+        }
+        if isinstance(outcome, str):
+            return values | {"reason": outcome}
+        values |= {
+            "main_text": outcome.main_text,
+            "title": outcome.title,
+            "words": outcome.words,
+            "page_words": outcome.page_words,
+            "engine": outcome.engine,
+            "rendered": outcome.rendered,
+        }
+        if not self.config.main_text_only:
+            values["segments"] = outcome.to_dict()["segments"]
+        return values
+
+    def _warn_without_response(self, item: Any) -> None:
+        self.stats.inc_value("websegment/items_without_response")
+        if self.stats.get_value("websegment/items_without_response") == 1:
+            logger.warning(
+                "An item of type %s came from no response that is known and is passed on as it "
+                "is. Is RememberResponseMiddleware in SPIDER_MIDDLEWARES, and does a pipeline "
+                "with a lower number replace items?",
+                type(item).__qualname__,
+            )

@@ -1,0 +1,66 @@
+"""What the store decides about a page: new, duplicate, unchanged, changed, empty or failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["Decision", "DecisionKind"]
+
+
+class DecisionKind(StrEnum):
+    """The six decisions."""
+
+    NEW = "new"
+    """First visit to this URL; no page in the database is similar."""
+    DUPLICATE = "duplicate"
+    """First visit to this URL; a page in the database is similar."""
+    UNCHANGED = "unchanged"
+    """Seen before, and its words are the same."""
+    CHANGED = "changed"
+    """Seen before, with other words."""
+    EMPTY = "empty"
+    """Too few words to compare."""
+    FAILED = "failed"
+    """The page could not be fetched or analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to one visit.
+
+    Parameters
+    ----------
+    kind
+        What was decided.
+    url
+        The page's canonical URL, as stored.
+    page_id
+        Its row in the table ``pages``.
+    duplicate_of
+        URL of the most similar page, when the page's content is a near-duplicate; also for an
+        ``unchanged`` or ``changed`` page whose content is one.
+    similarity
+        ``duplicate`` and ``unchanged``: similarity to `duplicate_of`; ``changed``: similarity to
+        the page's own former content; otherwise ``None``.
+    representative
+        URL of the first page (lowest id) of the cluster of near-duplicates; the page's own URL
+        when it is that page. ``None`` for ``empty`` and ``failed``.
+    first_seen
+        When the URL was seen for the first time (UTC).
+    reason
+        Why the page is ``empty`` or ``failed``.
+    """
+
+    kind: DecisionKind
+    url: str
+    page_id: int
+    duplicate_of: str | None
+    similarity: float | None
+    representative: str | None
+    first_seen: datetime
+    reason: str | None

@@ -1,0 +1,246 @@
+"""Text to signature: what is stored of a text so that near-duplicates can be found and verified.
+
+Two kinds, each a `Recipe`:
+
+``shingles``
+    The papers' recipe (GCuts paper, section 5.3): the 8 smallest shingle hashes. The similarity of
+    two texts is the share of common hashes in the smaller set; from 4 of 8 on they are
+    near-duplicates, and from half of the smaller set when a text has fewer than 8 shingles.
+``minhash``
+    128 minimum hashes (Broder 1997) as datasketch computes them. The similarity is the share of
+    equal values, an estimate of the Jaccard similarity of the sets of shingles. 16 bands of 8 rows
+    find 95 % of the pairs of Jaccard similarity 0.8 and 61 % of those of 0.7.
+
+A signature's *keys* are 64-bit numbers; texts that have a key in common are candidates, and every
+candidate is verified on the full signature.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from datasketch import MinHash
+
+from websegment_scrapy.dedup.shingles import SHINGLE_HASH, SHINGLE_WIDTH, shingle_hashes
+from websegment_scrapy.dedup.words import NORMALISER_VERSION, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["RECIPES", "Recipe", "Signature", "signature_of", "similarities", "similarity"]
+
+MINHASH_CHUNK = 4096
+"""Shingles given to datasketch at once: it makes a table of chunk × 128 numbers."""
+
+DEFAULT_SIMILARITY = {
+    "minhash": 0.7,
+    "shingles": 0.5,  # 4 of 8: GCuts paper, section 5.3
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Everything that makes two signatures comparable; a store keeps exactly one.
+
+    Parameters
+    ----------
+    kind
+        ``"minhash"`` or ``"shingles"``.
+    width
+        Words in a shingle.
+    size
+        Values in a signature (at most, for ``shingles``).
+    bands, rows
+        Keys of a signature, and values that go into each.
+    seed
+        Seed of the permutations of ``minhash``.
+    scheme
+        How values come from shingle hashes: datasketch's permutation scheme, or ``"smallest"``.
+    shingle_hash
+        Name of the shingle hash.
+    normaliser
+        Version of the splitting into words.
+    """
+
+    kind: Literal["minhash", "shingles"]
+    width: int
+    size: int
+    bands: int
+    rows: int
+    seed: int
+    scheme: str
+    shingle_hash: str = SHINGLE_HASH
+    normaliser: int = NORMALISER_VERSION
+
+    def __post_init__(self) -> None:
+        if self.kind not in DEFAULT_SIMILARITY:
+            raise ValueError(
+                f"recipe kind is {self.kind!r}: accepted are {', '.join(DEFAULT_SIMILARITY)}"
+            )
+        if self.bands * self.rows != self.size or min(self.bands, self.rows, self.width) < 1:
+            raise ValueError(
+                f"recipe of width {self.width} has {self.bands} bands of {self.rows} rows for "
+                f"{self.size} values: bands × rows must be the size, and all of them positive"
+            )
+
+    @property
+    def default_similarity(self) -> float:
+        """The similarity from which two texts are near-duplicates unless the user says so."""
+        return DEFAULT_SIMILARITY[self.kind]
+
+    def to_json(self) -> str:
+        """Write the recipe so that equal recipes give equal text."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """Read what `to_json` wrote."""
+        value: Any = json.loads(text)
+        names = {field.name for field in fields(cls)}
+        if not isinstance(value, dict) or set(value) != names:
+            raise ValueError(f"{text!r} is no recipe: it takes the keys {', '.join(sorted(names))}")
+        return cls(**value)
+
+
+RECIPES: dict[str, Recipe] = {
+    "minhash": Recipe(
+        kind="minhash", width=SHINGLE_WIDTH, size=128, bands=16, rows=8, seed=1, scheme="affine32"
+    ),
+    "shingles": Recipe(
+        kind="shingles", width=SHINGLE_WIDTH, size=8, bands=8, rows=1, seed=0, scheme="smallest"
+    ),
+}
+"""The two recipes by kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """The signature of one text.
+
+    Parameters
+    ----------
+    recipe
+        How it was made.
+    values
+        ``minhash``: 128 numbers of 32 bits; ``shingles``: up to 8 of 64 bits, ascending.
+    words
+        Number of words of the text.
+    content_hash
+        16 bytes that are equal exactly for texts with the same words in the same order.
+    """
+
+    recipe: Recipe
+    values: NDArray[Any]
+    words: int
+    content_hash: bytes
+
+    @property
+    def recipe_kind(self) -> str:
+        """The recipe's kind."""
+        return self.recipe.kind
+
+    def keys(self) -> list[int]:
+        """Return the signed 64-bit keys, ascending; a text without words has none.
+
+        Signed, because neither SQLite nor PostgreSQL has unsigned integers.
+        """
+        if self.words == 0:
+            return []
+        if self.recipe.kind == "shingles":
+            return sorted(self.values.astype("<u8").view("<i8").tolist())
+        rows = self.values.astype("<u4").reshape(self.recipe.bands, self.recipe.rows)
+        digests = (
+            blake2b(band.to_bytes(4, "little") + row.tobytes(), digest_size=8).digest()
+            for band, row in enumerate(rows)
+        )
+        return sorted({int.from_bytes(digest, "little", signed=True) for digest in digests})
+
+    def to_bytes(self) -> bytes:
+        """Return the values as bytes, the same on every machine."""
+        data: bytes = self.values.astype(_dtype(self.recipe)).tobytes()
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes, recipe: Recipe, words: int, content_hash: bytes) -> Signature:
+        """Read what `to_bytes` wrote."""
+        dtype = _dtype(recipe)
+        full = recipe.size * dtype.itemsize
+        if (
+            len(data) % dtype.itemsize
+            or len(data) > full
+            or (recipe.kind == "minhash" and len(data) != full)
+        ):
+            raise ValueError(f"{len(data)} bytes are no signature of kind {recipe.kind!r}: {full}")
+        return cls(recipe, np.frombuffer(data, dtype=dtype), words, content_hash)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Signature):
+            return NotImplemented
+        return (
+            self.recipe == other.recipe
+            and self.content_hash == other.content_hash
+            and np.array_equal(self.values, other.values)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.recipe, self.content_hash))
+
+
+def signature_of(text: str, recipe: Recipe) -> Signature:
+    """Make the signature of a text."""
+    found = words(text)
+    shingles = shingle_hashes(found, recipe.width)
+    values: NDArray[Any]
+    if recipe.kind == "shingles":
+        values = shingles[: recipe.size].copy()
+    else:
+        values = _minimum_hashes(shingles, recipe)
+    joined = " ".join(found).encode("utf-8", "surrogatepass")
+    return Signature(recipe, values, len(found), blake2b(joined, digest_size=16).digest())
+
+
+def similarity(a: Signature, b: Signature) -> float:
+    """Return how similar two texts are, from 0 to 1; texts without words are similar to none."""
+    return float(similarities(a, [b])[0])
+
+
+def similarities(one: Signature, others: Sequence[Signature]) -> NDArray[np.float64]:
+    """Return the similarity of one signature to each of the others."""
+    for other in others:
+        if other.recipe != one.recipe:
+            raise ValueError(
+                "signatures of different recipes cannot be compared: "
+                f"{one.recipe.to_json()} and {other.recipe.to_json()}"
+            )
+    result = np.zeros(len(others), dtype=np.float64)
+    filled = np.array([bool(other.words) for other in others], dtype=bool)
+    if not one.words or not filled.any():
+        return result
+    values = [other.values for other in others if other.words]
+    if one.recipe.kind == "minhash":
+        result[filled] = (np.stack(values) == one.values).mean(axis=1)
+        return result
+    sizes = np.array([len(each) for each in values])
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    common = np.add.reduceat(np.isin(np.concatenate(values), one.values), starts, dtype=np.int64)
+    result[filled] = common / np.minimum(sizes, len(one.values))
+    return result
+
+
+def _minimum_hashes(shingles: NDArray[np.uint64], recipe: Recipe) -> NDArray[np.uint32]:
+    """Let datasketch take the minima over chunks, so that memory stays bounded on long texts."""
+    sketch = MinHash(num_perm=recipe.size, seed=recipe.seed, hashfunc=int, scheme=recipe.scheme)
+    folded = (shingles ^ (shingles >> np.uint64(32))).astype(np.uint32)
+    for start in range(0, len(folded), MINHASH_CHUNK):
+        sketch.update_batch(folded[start : start + MINHASH_CHUNK].tolist())
+    return np.asarray(sketch.hashvalues, dtype=np.uint32)
+
+
+def _dtype(recipe: Recipe) -> np.dtype[Any]:
+    return np.dtype("<u4" if recipe.kind == "minhash" else "<u8")

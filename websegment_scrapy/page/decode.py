@@ -1,0 +1,129 @@
+"""Bytes of a response to text: what it is, and in which encoding.
+
+Encodings are resolved as Scrapy does (byte order mark, HTTP header, ``meta`` element, then a
+guess); the kind of document is decided by its bytes alone, because content types lie.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from w3lib.encoding import html_to_unicode, resolve_encoding
+
+from websegment_scrapy.exceptions import NotHtml
+
+__all__ = ["decode", "refuse_other_formats"]
+
+GUESSED_ENCODINGS = ("utf-8", "cp1252")
+"""What Scrapy's ``TextResponse`` tries in turn when nothing is declared."""
+
+SNIFFED_BYTES = 1024
+BINARY_SHARE = 0.1
+"""Share of control bytes in the start of a body above which it is binary."""
+
+_MAGIC = (
+    (b"%PDF-", "a PDF document"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BM", "a bitmap image"),
+    (b"\x00\x00\x01\x00", "an icon"),
+    (b"OggS", "Ogg media"),
+    (b"ID3", "MP3 audio"),
+    (b"{\\rtf", "an RTF document"),
+    (b"\xd0\xcf\x11\xe0", "an Office document"),
+)
+_WEAK_MAGIC = frozenset({b"BM", b"ID3"})
+_XML_ROOT = re.compile(
+    r"\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[[^\]]*\])?\s*>|\s)*"
+    r"<(?:[\w.-]+:)?([a-z][\w.-]*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_XML = {
+    "rss": "an RSS feed",
+    "feed": "an Atom feed",
+    "rdf": "an RDF feed",
+    "urlset": "a sitemap",
+    "sitemapindex": "a sitemap index",
+    "svg": "an SVG image",
+}
+_TAG = re.compile(r"<[a-zA-Z!/]")
+
+
+def decode(body: bytes, *, content_type: str | None = None, encoding: str | None = None) -> str:
+    """Return the text of an HTML body.
+
+    Parameters
+    ----------
+    body
+        The bytes as they came.
+    content_type
+        The HTTP header, if there was one.
+    encoding
+        An encoding that is already known (``response.encoding``); it wins.
+
+    Raises
+    ------
+    NotHtml
+        If the bytes are an image, an archive, a PDF or other binary data.
+    """
+    _refuse_binary(body)
+    if encoding and (known := resolve_encoding(encoding)):
+        content_type = f"text/html; charset={known}"
+    return html_to_unicode(content_type, body, default_encoding="utf8", auto_detect_fun=_guess)[1]
+
+
+def refuse_other_formats(text: str) -> None:
+    """Raise ``NotHtml`` for JSON, feeds and other XML that is no page."""
+    start = text[:SNIFFED_BYTES].lstrip("\ufeff \t\r\n\f")
+    if start[:1] in ("{", "[") and _is_json(text):
+        raise NotHtml("not HTML but JSON")
+    if (match := _XML_ROOT.match(start)) and (what := _OTHER_XML.get(match[1].lower())):
+        raise NotHtml(f"not HTML but {what}")
+
+
+def _refuse_binary(body: bytes) -> None:
+    start = body[:SNIFFED_BYTES]
+    for magic, what in _MAGIC:
+        if start.startswith(magic) and (magic not in _WEAK_MAGIC or b"<" not in start):
+            raise NotHtml(f"not HTML but {what}")
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        raise NotHtml("not HTML but a WebP image")
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return  # UTF-16 with its mark: every second byte may be NUL
+    lowered = start.lower()
+    if b"<html" in lowered or b"<!doctype html" in lowered or b"<body" in lowered:
+        return
+    if start.count(b"\0") * 2 >= len(start) - 2 and _looks_like_utf16(start):
+        return
+    control = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in start)
+    if start and control > BINARY_SHARE * len(start):
+        raise NotHtml("not HTML but binary data")
+
+
+def _looks_like_utf16(start: bytes) -> bool:
+    return b"<\0h\0t\0" in start.lower() or b"\0<\0h\0t" in start.lower()
+
+
+def _guess(body: bytes) -> str | None:
+    for encoding in GUESSED_ENCODINGS:
+        try:
+            body.decode(encoding)
+        except UnicodeError:
+            continue
+        return resolve_encoding(encoding)
+    return None
+
+
+def _is_json(text: str) -> bool:
+    if _TAG.search(text[:SNIFFED_BYTES]) is None and text.rstrip()[-1:] in ("}", "]"):
+        return True
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

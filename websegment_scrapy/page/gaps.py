@@ -1,0 +1,58 @@
+"""What lies between two leaves that follow each other: the tags opened and closed there.
+
+Block Fusion (section 3.3) calls it a gap, extraction a line or paragraph break.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = ["bits_by_tag", "gap_bits"]
+
+
+def bits_by_tag(tree: PageTree, bits: Mapping[str, int], other: int = 0) -> NDArray[np.uint8]:
+    """Give each element the bits of its tag, ``other`` to tags not named, 0 to text nodes."""
+    table = np.array([bits.get(name, other) for name in tree.tags], dtype=np.uint8)
+    found = table[tree.tag]
+    found[tree.text_end > tree.text_start] = 0
+    return found
+
+
+def gap_bits(
+    tree: PageTree, leaves: NDArray[np.int32], bits: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Return for each leaf but the first the union of ``bits`` of the tags crossed before it.
+
+    Between leaves ``p`` and ``q`` the elements opened are the nodes strictly between them in
+    document order and, as ``q`` lies below some of those, all of ``q``'s new ancestors; the
+    elements closed besides are the ancestors of ``p`` that end before ``q``.
+    """
+    gaps = np.zeros(max(len(leaves) - 1, 0), dtype=np.uint8)
+    if not len(gaps):
+        return gaps
+    parent, end, value = tree.parent.tolist(), tree.end.tolist(), bits.tolist()
+    positions = leaves.tolist()
+    for number in range(len(gaps)):
+        before, after = positions[number], positions[number + 1]
+        union = 0
+        for node in range(before + 1, after):
+            union |= value[node]
+        node = parent[before]
+        while node >= 0 and end[node] <= after:
+            union |= value[node]
+            node = parent[node]
+        if end[before] > before + 1 or value[before]:
+            union |= value[before]  # the leaf is an element itself: its own end tag
+        if value[after]:
+            union |= value[after]
+        gaps[number] = union
+    return gaps

@@ -1,0 +1,80 @@
+"""HTML text to an lxml tree, whatever the text is like.
+
+libxml2 (2.14) stops reading a document at 2,048 levels of nesting and silently drops all that
+follows; such a document is flattened first, so that its text survives.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from websegment_scrapy.page.tags import VOID
+
+__all__ = ["parse_html"]
+
+MAX_DEPTH = 1000
+"""Nesting kept of a document that is too deep for the parser."""
+
+_TOO_DEEP = "depth"
+_EMPTY = b"<html><body></body></html>"
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_TAG = re.compile(
+    r"<!--.*?-->|<(script|style|textarea|title)\b.*?</\1\s*>|"
+    r"<(/?)([a-zA-Z][^\s/>]*)(?:[^>\"']|\"[^\"]*\"|'[^']*')*>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def parse_html(text: str) -> etree._Element:
+    """Return the root element of ``text``; an empty document where there is nothing."""
+    data = _to_bytes(text)
+    root, too_deep = _parse(data)
+    if too_deep:
+        root, _ = _parse(_to_bytes(limit_depth(text)))
+    if root is None:
+        root, _ = _parse(_EMPTY)
+    assert root is not None
+    return root
+
+
+def limit_depth(text: str, depth: int = MAX_DEPTH) -> str:
+    """Remove the tags, not the text, of elements nested deeper than ``depth``."""
+    open_tags = 0
+
+    def keep(match: re.Match[str]) -> str:
+        nonlocal open_tags
+        name = match[3]
+        if name is None or name.lower() in VOID:
+            return match[0]
+        if match[2]:
+            open_tags = max(0, open_tags - 1)
+            return match[0] if open_tags < depth else " "
+        open_tags += 1
+        return match[0] if open_tags <= depth else " "
+
+    return _TAG.sub(keep, text)
+
+
+def _to_bytes(text: str) -> bytes:
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = _SURROGATES.sub("\ufffd", text).encode()
+    return data.replace(b"\0", b"") if b"\0" in data else data
+
+
+def _parse(data: bytes) -> tuple[etree._Element | None, bool]:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
+        return None, _too_deep(parser)
+    return root, _too_deep(parser)
+
+
+def _too_deep(parser: etree.HTMLParser) -> bool:
+    return any(
+        _TOO_DEEP in entry.message.lower() for entry in parser.error_log.filter_from_fatals()
+    )

@@ -1,0 +1,371 @@
+"""An estimate of a page's layout from its HTML alone: block flow in a 1280 px window.
+
+Text is wrapped by character count, tables get columns, images their declared sizes; style sheets
+are not read, so floats and grids come out stacked. It is not what a browser shows, but distances,
+widths and sizes mean roughly the same, so that every engine works without a browser.
+
+Three passes over the nodes in document order or its reverse, none of them recursive: widths from
+the top down, heights from the bottom up, positions from the top down.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.page.static_style import static_styles
+from websegment_scrapy.page.tags import BLOCK, HEADINGS, REPLACED, TABLE_CELLS
+from websegment_scrapy.page.tree import TEXT
+
+if TYPE_CHECKING:
+    from websegment_scrapy.page.build import Nodes
+    from websegment_scrapy.page.capture import Style
+
+__all__ = ["VIEWPORT_WIDTH", "static_layout"]
+
+VIEWPORT_WIDTH = 1280
+"""CSS pixels; the rendered pages have the same width (``crawl/snapshot.py``)."""
+
+CHARACTER_WIDTH = 0.5
+"""Mean width of a Latin letter, in font sizes; East Asian ones are twice as wide."""
+
+LINE_HEIGHT = 1.2
+BODY_MARGIN = 8.0
+INDENT = {"ul": 40.0, "ol": 40.0, "dir": 40.0, "menu": 40.0, "blockquote": 40.0, "dd": 40.0}
+MIN_COLUMN = 24.0
+SPACED = HEADINGS | {"p", "ul", "ol", "dl", "blockquote", "pre", "figure", "hr", "fieldset"}
+"""Blocks with a vertical margin of one line in the HTML standard's style sheet."""
+
+REPLACED_SIZE = {
+    "audio": (300.0, 54.0),
+    "img": (160.0, 120.0),
+    "input": (170.0, 22.0),
+    "meter": (80.0, 16.0),
+    "progress": (160.0, 16.0),
+    "select": (150.0, 22.0),
+    "svg": (24.0, 24.0),
+    "textarea": (300.0, 60.0),
+}
+DEFAULT_REPLACED_SIZE = (300.0, 150.0)
+"""CSS 2, section 10.3.2: the size of a replaced element that declares none."""
+
+_INLINE_LENGTH = {
+    name: re.compile(rf"(?<![\w-]){name}\s*:\s*([\d.]+)\s*(px|%)", re.IGNORECASE)
+    for name in ("width", "height")
+}
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(%|px)?")
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]"
+)
+
+Box = tuple[float, float, float, float]
+Layout = tuple[list[Box], list[int], list[bool]]
+"""Boxes, style numbers and visibility of all nodes."""
+
+
+def static_layout(
+    nodes: Nodes,
+) -> tuple[tuple[list[Box], list[int], list[bool]], tuple[Style, ...], int]:
+    """Return ``(boxes, styles, visible), style table, width`` for the nodes of a page."""
+    numbers, styles = static_styles(nodes)
+    flow = _Flow(nodes, [styles[number].font_size for number in numbers])
+    return (flow.boxes(), numbers, [not hidden for hidden in nodes.hidden]), styles, VIEWPORT_WIDTH
+
+
+class _Flow:
+    """The state of the three passes: geometry of each node relative to its containing block."""
+
+    def __init__(self, nodes: Nodes, font_size: list[float]) -> None:
+        count = len(nodes)
+        self.nodes = nodes
+        self.font_size = font_size
+        self.children: list[list[int]] = [[] for _ in range(count)]
+        for index, parent in enumerate(nodes.parent):
+            if parent >= 0:
+                self.children[parent].append(index)
+        self.text_width = self._text_widths()
+        self.content_width = self._content_widths()
+        self.is_block = self._block_level()
+        self.x = [0.0] * count
+        self.y = [0.0] * count
+        self.width = [0.0] * count
+        self.height = [0.0] * count
+
+    def boxes(self) -> list[Box]:
+        self._widths()
+        self._heights()
+        self._positions()
+        self._wrap_inline_elements()
+        return list(zip(self.x, self.y, self.width, self.height, strict=True))
+
+    def _text_widths(self) -> list[float]:
+        widths = [0.0] * len(self.nodes)
+        for index, text in enumerate(self.nodes.text):
+            if text and not self.nodes.hidden[index]:
+                cells = len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
+                widths[index] = cells * CHARACTER_WIDTH * self.font_size[index]
+        return widths
+
+    def _content_widths(self) -> list[float]:
+        """Width of all inline content of each subtree if it stood on one line."""
+        nodes, total = self.nodes, list(self.text_width)
+        for index in range(len(nodes) - 1, -1, -1):
+            if nodes.tag[index] in REPLACED and not nodes.hidden[index]:
+                total[index] = self._replaced_size(index, float(VIEWPORT_WIDTH))[0]
+            if (parent := nodes.parent[index]) >= 0:
+                total[parent] += total[index]
+        return total
+
+    def _block_level(self) -> list[bool]:
+        """Mark blocks, and the inline elements that contain one."""
+        nodes = self.nodes
+        block = [tag in BLOCK for tag in nodes.tag]
+        for index in range(len(nodes) - 1, 0, -1):
+            if block[index] and not nodes.hidden[index]:
+                block[nodes.parent[index]] = True
+        return block
+
+    def _declared(self, index: int, name: str, available: float) -> float | None:
+        """Return a declared width or height in pixels; percentages of widths only."""
+        shown = self.nodes.presentation.get(index)
+        if not shown:
+            return None
+        match = _INLINE_LENGTH[name].search(shown.get("style", "")) or _NUMBER.match(
+            shown.get(name, "")
+        )
+        if match is None:
+            return None
+        try:
+            amount = float(match[1])
+        except ValueError:
+            return None
+        if match[2] == "%":
+            return available * min(amount, 100.0) / 100 if name == "width" else None
+        return min(amount, 100_000.0)
+
+    def _replaced_size(self, index: int, available: float) -> tuple[float, float]:
+        width, height = REPLACED_SIZE.get(self.nodes.tag[index], DEFAULT_REPLACED_SIZE)
+        declared_width = self._declared(index, "width", available)
+        declared_height = self._declared(index, "height", available)
+        if declared_width is not None and declared_height is None and width:
+            height = height * declared_width / width
+        return (
+            width if declared_width is None else declared_width,
+            height if declared_height is None else declared_height,
+        )
+
+    def _widths(self) -> None:
+        nodes = self.nodes
+        for index, tag in enumerate(nodes.tag):
+            if not self.is_block[index] or nodes.hidden[index]:
+                continue
+            parent = nodes.parent[index]
+            if parent < 0:
+                self.width[index] = float(VIEWPORT_WIDTH)
+                continue
+            if tag in TABLE_CELLS and self.width[index]:
+                continue  # set with its table
+            indent = BODY_MARGIN if tag == "body" else INDENT.get(tag, 0.0)
+            available = max(self.width[parent] - indent * (2 if tag == "body" else 1), 1.0)
+            declared = self._declared(index, "width", available)
+            self.x[index] = indent
+            self.width[index] = available if declared is None else min(declared, available)
+            if tag == "table":
+                self._columns(index, declared is not None)
+
+    def _columns(self, table: int, declared: bool) -> None:
+        """Share a table's width among its columns by their content, as automatic layout does."""
+        rows = self._rows(table)
+        wanted: list[float] = []
+        for row in rows:
+            for column, cell, span in row:
+                while len(wanted) < column + span:
+                    wanted.append(MIN_COLUMN)
+                own = self._declared(cell, "width", self.width[table])
+                if own is None:
+                    own = self.content_width[cell]
+                if span == 1:
+                    wanted[column] = max(wanted[column], own)
+        if not wanted:
+            return
+        total = sum(wanted)
+        if declared or total > self.width[table]:
+            wanted = [width * self.width[table] / total for width in wanted]
+        else:
+            self.width[table] = total
+        edges = [0.0]
+        for width in wanted:
+            edges.append(edges[-1] + width)
+        for row in rows:
+            for column, cell, span in row:
+                self.x[cell] = edges[column]
+                self.width[cell] = max(edges[column + span] - edges[column], 1.0)
+
+    def _rows(self, table: int) -> list[list[tuple[int, int, int]]]:
+        """List the cells of a table's own rows as ``(column, node, columns spanned)``."""
+        rows = []
+        groups = [table]
+        groups += [
+            child
+            for child in self.children[table]
+            if self.nodes.tag[child] in ("thead", "tbody", "tfoot")
+        ]
+        for group in groups:
+            for child in self.children[group]:
+                if self.nodes.tag[child] != "tr":
+                    continue
+                row, column = [], 0
+                for cell in self.children[child]:
+                    if self.nodes.tag[cell] in TABLE_CELLS and not self.nodes.hidden[cell]:
+                        span = self._span(cell)
+                        row.append((column, cell, span))
+                        column += span
+                rows.append(row)
+        return rows
+
+    def _span(self, cell: int) -> int:
+        text = self.nodes.presentation.get(cell, {}).get("colspan", "1").strip()
+        return min(max(int(text), 1), 100) if text.isdecimal() else 1
+
+    def _heights(self) -> None:
+        nodes = self.nodes
+        for index in range(len(nodes) - 1, -1, -1):
+            if self.is_block[index] and not nodes.hidden[index]:
+                if nodes.tag[index] == "tr":
+                    self._row_height(index)
+                else:
+                    self._block_height(index)
+
+    def _row_height(self, row: int) -> None:
+        tallest = 0.0
+        for child in self.children[row]:
+            self.y[child] = 0.0
+            tallest = max(tallest, self.height[child])
+        self.height[row] = tallest
+
+    def _block_height(self, block: int) -> None:
+        """Stack a block's block children; flow what is inline between them into lines."""
+        nodes, y, margin = self.nodes, 0.0, 0.0
+        line = _Line(self, self.width[block])
+        for child in self.children[block]:
+            if nodes.hidden[child]:
+                continue
+            if not self.is_block[child]:
+                line.place(child, y + margin)
+                continue
+            if line.used:
+                y += margin + line.finish()
+                margin = 0.0
+            own = self.font_size[child] if nodes.tag[child] in SPACED else 0.0
+            self.y[child] = y + max(margin, own)
+            y = self.y[child] + self.height[child]
+            margin = own
+        if line.used:
+            y += margin + line.finish()
+        declared = self._declared(block, "height", 0.0)
+        if nodes.tag[block] == "hr":
+            y = max(y, 2.0)
+        self.height[block] = max(y, declared or 0.0)
+
+    def _positions(self) -> None:
+        """Turn positions within the containing block into positions on the page."""
+        nodes = self.nodes
+        container = [0] * len(nodes)
+        for index in range(1, len(nodes)):
+            parent = nodes.parent[index]
+            container[index] = parent if self.is_block[parent] else container[parent]
+            if nodes.hidden[index]:
+                continue
+            is_placed = self.is_block[index] or nodes.tag[index] == TEXT or self.width[index]
+            if is_placed:
+                self.x[index] += self.x[container[index]]
+                self.y[index] += self.y[container[index]]
+
+    def _wrap_inline_elements(self) -> None:
+        """Give inline elements the box around what is in them."""
+        nodes = self.nodes
+        for index in range(len(nodes) - 1, -1, -1):
+            if self.is_block[index] or nodes.hidden[index] or nodes.tag[index] == TEXT:
+                continue
+            boxes = [child for child in self.children[index] if self.width[child]]
+            if not boxes or nodes.tag[index] in REPLACED:
+                continue
+            left = min(self.x[child] for child in boxes)
+            top = min(self.y[child] for child in boxes)
+            self.x[index], self.y[index] = left, top
+            self.width[index] = max(self.x[child] + self.width[child] for child in boxes) - left
+            self.height[index] = max(self.y[child] + self.height[child] for child in boxes) - top
+
+
+class _Line:
+    """Lines of inline content inside one block: a cursor that wraps at the block's width."""
+
+    def __init__(self, flow: _Flow, width: float) -> None:
+        self.flow = flow
+        self.limit = max(width, 1.0)
+        self.cursor = 0.0
+        self.top = 0.0
+        self.tallest = 0.0
+        self.used = False
+
+    def place(self, node: int, y: float) -> None:
+        """Place the leaves of an inline subtree; ``y`` is where the run of lines starts."""
+        flow, nodes = self.flow, self.flow.nodes
+        index, end = node, nodes.end[node]
+        while index < end:
+            tag = nodes.tag[index]
+            if nodes.hidden[index]:
+                index = nodes.end[index]
+            elif tag in REPLACED:
+                self._place_box(index, y)
+                index = nodes.end[index]
+            else:
+                if tag == TEXT:
+                    self._place_text(index, y)
+                elif tag == "br":
+                    self.used = True
+                    self._break(flow.font_size[index] * LINE_HEIGHT)
+                index += 1
+
+    def finish(self) -> float:
+        """End the run of lines and return its height."""
+        height = self.top + self.tallest
+        self.cursor = self.top = self.tallest = 0.0
+        self.used = False
+        return height
+
+    def _break(self, height: float) -> None:
+        self.top += max(self.tallest, height)
+        self.cursor = self.tallest = 0.0
+
+    def _place_box(self, node: int, y: float) -> None:
+        flow = self.flow
+        width, height = flow._replaced_size(node, self.limit)
+        if self.cursor and self.cursor + width > self.limit:
+            self._break(0.0)
+        flow.x[node], flow.y[node] = self.cursor, y + self.top
+        flow.width[node], flow.height[node] = width, height
+        self.cursor += width
+        self.tallest = max(self.tallest, height)
+        self.used = True
+
+    def _place_text(self, node: int, y: float) -> None:
+        flow = self.flow
+        line_height = flow.font_size[node] * LINE_HEIGHT
+        width = flow.text_width[node]
+        breaks = flow.nodes.text[node].count("\n")
+        self.used = True
+        flow.y[node] = y + self.top
+        reach = self.cursor + width
+        lines = 1 + int(max(reach - 0.001, 0.0) // self.limit) + breaks
+        if lines == 1:
+            flow.x[node], flow.width[node], flow.height[node] = self.cursor, width, line_height
+            self.cursor = reach
+            self.tallest = max(self.tallest, line_height)
+            return
+        flow.x[node] = 0.0
+        flow.width[node] = min(self.limit, reach) if not breaks else min(self.limit, width)
+        flow.height[node] = lines * line_height
+        self.top += max(self.tallest, line_height) + (lines - 2) * line_height
+        self.cursor = reach % self.limit
+        self.tallest = line_height

@@ -1,0 +1,158 @@
+"""``PageTree``: a page's DOM with its layout, as a struct of numpy arrays.
+
+Nodes are the elements and the non-blank text nodes of the document in document order (pre-order),
+so the subtree of node ``i`` is the range ``i … end[i] - 1`` and every ancestor comes before its
+descendants. **Leaves** (``ALGORITHMS``, notation) are visible text nodes and visible replaced
+elements with a non-empty box; a segmentation is a partition of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.capture import Style
+
+__all__ = ["TEXT", "PageHead", "PageTree"]
+
+TEXT = "#text"
+"""The tag of text nodes."""
+
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_.-]*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageHead:
+    """What the document says about itself: its title candidates and its language."""
+
+    title: str = ""
+    og_title: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageTree:
+    """A page as arrays over its nodes.
+
+    Attributes
+    ----------
+    parent
+        Index of each node's parent, -1 for the root.
+    end
+        One past the last node of each node's subtree.
+    depth
+        Distance from the root.
+    tag
+        Index into ``tags``; text nodes have the tag ``"#text"``.
+    nth
+        1-based position among the siblings of the same tag, as XPath counts.
+    box
+        ``x, y, width, height`` in CSS pixels of the whole document; zeros where there is none.
+    style
+        Index into ``styles``.
+    visible
+        Whether the node is shown.
+    text_start, text_end
+        Span of each text node in ``text``; equal for elements.
+    space_before
+        Text nodes: whether white space stands between this and the text before it.
+    link
+        Index into ``links`` of the ``a href`` around the node, or -1.
+    leaves
+        Indices of the leaves, in document order.
+    layout
+        ``"rendered"`` when a browser measured the boxes, ``"static"`` when they are estimated.
+    """
+
+    parent: NDArray[np.int32]
+    end: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    tag: NDArray[np.int32]
+    nth: NDArray[np.int32]
+    box: NDArray[np.float32]
+    style: NDArray[np.int32]
+    visible: NDArray[np.bool_]
+    text_start: NDArray[np.int64]
+    text_end: NDArray[np.int64]
+    space_before: NDArray[np.bool_]
+    link: NDArray[np.int32]
+    leaves: NDArray[np.int32]
+    tags: tuple[str, ...]
+    styles: tuple[Style, ...]
+    links: tuple[str, ...]
+    text: str
+    head: PageHead
+    layout: Literal["rendered", "static"]
+    width: int
+    attributes: Mapping[str, Mapping[int, str]]
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def tag_name(self, node: int) -> str:
+        """Return the element's name in lower case, or ``"#text"``."""
+        return self.tags[int(self.tag[node])]
+
+    def is_text(self, node: int) -> bool:
+        """Say whether the node is a text node."""
+        return bool(self.text_end[node] > self.text_start[node])
+
+    def text_of(self, node: int) -> str:
+        """Return the text of one text node (white space collapsed, except in ``pre``)."""
+        return self.text[int(self.text_start[node]) : int(self.text_end[node])]
+
+    def leaf_kind(self, node: int) -> str:
+        """Return ``"text"`` or the name of the replaced element."""
+        name = self.tag_name(node)
+        return "text" if name == TEXT else name
+
+    def xpath(self, node: int) -> str:
+        """Return the node's XPath in the document it was parsed from."""
+        steps = []
+        while node >= 0:
+            name, position = self.tag_name(node), self.nth[node]
+            if name == TEXT:
+                steps.append(f"text()[{position}]")
+            elif _PLAIN_NAME.match(name):
+                steps.append(f"{name}[{position}]")
+            else:
+                steps.append(f'*[name()="{name}"][{position}]')
+            node = self.parent[node]
+        return "/" + "/".join(reversed(steps))
+
+    def attribute(self, name: str, node: int) -> str | None:
+        """Return an attribute of the nearest ancestor-or-self that has it.
+
+        Only names given to ``build_tree`` are known.
+        """
+        values = self.attributes[name]
+        while node >= 0:
+            if (value := values.get(int(node))) is not None:
+                return value
+            node = self.parent[node]
+        return None
+
+    def ancestors(self, node: int) -> list[int]:
+        """Return the node's ancestors, nearest first."""
+        found = []
+        node = int(self.parent[node])
+        while node >= 0:
+            found.append(node)
+            node = int(self.parent[node])
+        return found
+
+    def union_box(self, nodes: NDArray[np.int32]) -> tuple[int, int, int, int]:
+        """Return the smallest box around the boxes of ``nodes``."""
+        if not len(nodes):
+            return 0, 0, 0, 0
+        boxes = self.box[nodes]
+        left, top = boxes[:, 0].min(), boxes[:, 1].min()
+        right, bottom = (boxes[:, 0] + boxes[:, 2]).max(), (boxes[:, 1] + boxes[:, 3]).max()
+        return round(left), round(top), round(right - left), round(bottom - top)

@@ -1,0 +1,227 @@
+"""Analysis in processes of limited time and memory.
+
+Analysing in the crawl's own process would stall its event loop, in threads the interpreter lock
+would; and a page can always be too large, too slow, or crash a C library. Each worker process has
+one thread here that feeds it, waits, and replaces it when it had to be ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.worker import read_frame, write_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+
+__all__ = ["AnalysisPool"]
+
+START_TIMEOUT = 120.0
+CLOSE_TIMEOUT = 5.0
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class AnalysisPool:
+    """A fixed number of worker processes that run importable functions.
+
+    Parameters
+    ----------
+    workers
+        How many processes.
+    timeout
+        Seconds one task may take before its process is killed.
+    memory
+        MiB one process may take beyond what it needs to start.
+    """
+
+    def __init__(self, workers: int, *, timeout: float, memory: int) -> None:
+        self._timeout = timeout
+        self._memory = memory
+        self._tasks: queue.SimpleQueue[tuple[Any, Any, Future[Any]] | None] = queue.SimpleQueue()
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"websegment-{number}", daemon=True)
+            for number in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> AnalysisPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def submit(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> Future[_R]:
+        """Run a module-level function in a worker.
+
+        The future's exception is an ``AnalysisError`` whose message is fit for the record.
+        """
+        if kwargs:
+            raise TypeError("AnalysisPool.submit takes positional arguments only")
+        if self._closed:
+            raise AnalysisError("the analysis pool is closed")
+        future: Future[_R] = Future()
+        self._tasks.put((function, args, future))
+        return future
+
+    def map(
+        self, function: Callable[[Any], _R], inputs: Iterable[Any]
+    ) -> Iterator[_R | AnalysisError]:
+        """Yield results in the order of the inputs; a failed one is its ``AnalysisError``.
+
+        An input that is an ``AnalysisError`` already (it could not be loaded) is passed through.
+        """
+        window = 2 * len(self._threads) + 2
+        waiting: deque[Future[_R]] = deque()
+        for value in inputs:
+            if isinstance(value, AnalysisError):
+                failed: Future[_R] = Future()
+                failed.set_exception(value)
+                waiting.append(failed)
+            else:
+                waiting.append(self.submit(function, value))
+            if len(waiting) >= window:
+                yield _outcome(waiting.popleft())
+        while waiting:
+            yield _outcome(waiting.popleft())
+
+    def close(self) -> None:
+        """Finish what was submitted and end all processes."""
+        self._closed = True
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _serve(self) -> None:
+        """Feed one worker process: the body of each of the pool's threads."""
+        worker: subprocess.Popen[bytes] | None = None
+        try:
+            # Started before it is needed: its imports take about a second. A failure is reported
+            # with the first task, which tries again.
+            with contextlib.suppress(AnalysisError):
+                worker = self._start()
+            while (task := self._tasks.get()) is not None:
+                function, arguments, future = task
+                if not future.set_running_or_notify_cancel():
+                    continue
+                try:
+                    if worker is None:
+                        worker = self._start()
+                    value, retire = self._exchange(worker, (function, arguments))
+                except AnalysisError as error:
+                    worker = self._end(worker)
+                    future.set_exception(error)
+                except Exception as error:  # unpicklable arguments: the caller's to know
+                    worker = self._end(worker)
+                    future.set_exception(AnalysisError(f"{type(error).__name__}: {error}"))
+                else:
+                    if retire:
+                        worker = self._end(worker)
+                    if isinstance(value, AnalysisError):
+                        future.set_exception(value)
+                    else:
+                        future.set_result(value)
+        finally:
+            self._end(worker)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "websegment_scrapy.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={
+                **os.environ,
+                **_ONE_THREAD,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+        )
+        with _deadline(worker, START_TIMEOUT):
+            try:
+                write_frame(cast("Any", worker.stdin), (list(sys.path), self._memory))
+                read_frame(cast("Any", worker.stdout))
+            except (EOFError, OSError):
+                self._end(worker)
+                raise AnalysisError(
+                    "the analysis process did not start: see its message on standard error"
+                ) from None
+        return worker
+
+    def _exchange(self, worker: subprocess.Popen[bytes], task: object) -> tuple[Any, bool]:
+        """Send a task and return ``(value or AnalysisError, worker must be replaced)``."""
+        with _deadline(worker, self._timeout) as expired:
+            try:
+                write_frame(cast("Any", worker.stdin), task)
+                kind, value, retire = read_frame(cast("Any", worker.stdout))
+            except (EOFError, OSError):
+                if expired.is_set():
+                    raise AnalysisError(
+                        f"analysis took longer than {self._timeout:g} s (WEBSEGMENT_PAGE_TIMEOUT)"
+                    ) from None
+                status = worker.wait()
+                raise AnalysisError(f"the analysis process died (exit status {status})") from None
+        retire = retire or expired.is_set()  # killed just after it had answered
+        if kind == "memory":
+            return AnalysisError(
+                f"analysis needed more than {self._memory} MiB (WEBSEGMENT_PAGE_MEMORY)"
+            ), True
+        if kind == "error":
+            return AnalysisError(value), retire
+        return value, retire
+
+    @staticmethod
+    def _end(worker: subprocess.Popen[bytes] | None) -> None:
+        if worker is None:
+            return
+        with contextlib.suppress(OSError):
+            cast("Any", worker.stdin).close()
+        try:
+            worker.wait(CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
+        cast("Any", worker.stdout).close()
+
+
+@contextlib.contextmanager
+def _deadline(worker: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
+    """Kill the worker when the block takes longer; the event tells that it happened."""
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        worker.kill()
+
+    timer = threading.Timer(seconds, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+
+
+def _outcome(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except AnalysisError as error:
+        return error

@@ -1,0 +1,56 @@
+"""Engines by name: those of this package and those that other packages register.
+
+Another package adds an engine with an entry point in the group ``websegment_scrapy.engines``
+whose value is a class (or function) that takes no argument and returns a ``Segmenter``.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.exceptions import UnknownEngine
+from websegment_scrapy.segment.base import Segmenter
+from websegment_scrapy.segment.baselines import TagGap, WordWrap
+from websegment_scrapy.segment.fusion import BlockFusion, JustRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ENTRY_POINT_GROUP", "engine_names", "get_engine"]
+
+ENTRY_POINT_GROUP = "websegment_scrapy.engines"
+
+_BUILT_IN: dict[str, Callable[[], Segmenter]] = {
+    "bf-plain": BlockFusion.plain,
+    "bf-rulebased": BlockFusion.rulebased,
+    "bf-smoothed": BlockFusion.smoothed,
+    "justrules": JustRules,
+    "taggap": TagGap,
+    "wordwrap": WordWrap,
+}
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines, sorted."""
+    return sorted({*_BUILT_IN, *(entry.name for entry in _registered())})
+
+
+def get_engine(name: str) -> Segmenter:
+    """Return the engine of that name, with its published parameters."""
+    if make := _BUILT_IN.get(name):
+        return make()
+    for entry in _registered():
+        if entry.name == name:
+            engine = entry.load()()
+            if not isinstance(engine, Segmenter):
+                raise UnknownEngine(
+                    f"engine {name!r} ({entry.value}) is no Segmenter: it needs a name and a "
+                    "segment(tree) method"
+                )
+            return engine
+    raise UnknownEngine(f"there is no engine {name!r}: known are {', '.join(engine_names())}")
+
+
+def _registered() -> list[EntryPoint]:
+    return list(entry_points(group=ENTRY_POINT_GROUP))

@@ -1,0 +1,135 @@
+"""A partition of leaves described for people: segments with place, size, words and text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from websegment_scrapy.page.reading import Reader
+from websegment_scrapy.page.words import words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = ["MOSTLY_LINKS", "Role", "Segment", "describe_segments", "relabel"]
+
+Role = Literal["main", "links", "other"]
+
+MOSTLY_LINKS = 0.5
+"""Share of linked words from which a segment is no main text (Block Fusion, section 5.4)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """One segment of a page.
+
+    Attributes
+    ----------
+    id
+        Position among the page's segments, by their first leaf.
+    role
+        ``main``, ``links`` (at least half of its words are linked) or ``other``.
+    templateness
+        0 (content) to 1 (template), ``None`` when the engine does not score it.
+    xpaths
+        The largest subtrees that belong wholly to the segment.
+    box
+        ``x, y, width, height`` around its leaves.
+    words, linked_words, links
+        Words, words inside links, and distinct link targets.
+    text
+        Its text in reading order.
+    leaves
+        Positions of its leaves among ``tree.leaves``.
+    """
+
+    id: int
+    role: Role
+    templateness: float | None
+    xpaths: tuple[str, ...]
+    box: tuple[int, int, int, int]
+    words: int
+    linked_words: int
+    links: int
+    text: str
+    leaves: NDArray[np.int32]
+
+    @property
+    def is_mostly_links(self) -> bool:
+        """Say whether at least half of the words are linked."""
+        return self.words > 0 and self.linked_words >= MOSTLY_LINKS * self.words
+
+
+def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Give the segments the numbers 0, 1, 2 … in the order of their first leaves."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return rank[inverse]
+
+
+def describe_segments(tree: PageTree, labels: NDArray[np.int32]) -> tuple[Segment, ...]:
+    """Describe every segment of a partition numbered by ``relabel``.
+
+    Roles are ``links`` or ``other`` here; ``extract`` chooses the main one.
+    """
+    if not len(labels):
+        return ()
+    count = int(labels.max()) + 1
+    order = np.argsort(labels, kind="stable")
+    bounds = np.searchsorted(labels[order], np.arange(count + 1))
+    xpaths = _xpaths(tree, labels, count)
+    leaf_words = [len(words(tree.text_of(leaf))) for leaf in tree.leaves.tolist()]
+    leaf_links = tree.link[tree.leaves]
+    reader = Reader(tree)
+    found = []
+    for number in range(count):
+        members = order[bounds[number] : bounds[number + 1]].astype(np.int32)
+        nodes = tree.leaves[members]
+        linked = leaf_links[members]
+        targets = {tree.links[link] for link in linked.tolist() if link >= 0}
+        total = sum(leaf_words[member] for member in members.tolist())
+        in_links = sum(
+            leaf_words[member]
+            for member, link in zip(members.tolist(), linked.tolist(), strict=True)
+            if link >= 0
+        )
+        found.append(
+            Segment(
+                id=number,
+                role="links" if total and in_links >= MOSTLY_LINKS * total else "other",
+                templateness=None,
+                xpaths=xpaths[number],
+                box=tree.union_box(nodes),
+                words=total,
+                linked_words=in_links,
+                links=len(targets),
+                text=reader.text(nodes),
+                leaves=members,
+            )
+        )
+    return tuple(found)
+
+
+def _xpaths(tree: PageTree, labels: NDArray[np.int32], count: int) -> list[tuple[str, ...]]:
+    """Write each segment as the XPaths of its maximal subtrees.
+
+    The leaves of a subtree are neighbours in document order, so a subtree is uniform when the
+    label does not change between its first and its last leaf.
+    """
+    changes = np.concatenate(([0], np.cumsum(labels[1:] != labels[:-1])))
+    low = np.searchsorted(tree.leaves, np.arange(len(tree)))
+    high = np.searchsorted(tree.leaves, tree.end)
+    uniform = high > low
+    uniform[uniform] = changes[high[uniform] - 1] == changes[low[uniform]]
+    topmost = uniform.copy()
+    below = tree.parent >= 0
+    topmost[below] &= ~uniform[tree.parent[below]]
+    found: list[list[str]] = [[] for _ in range(count)]
+    for node in np.flatnonzero(topmost).tolist():
+        found[labels[low[node]]].append(tree.xpath(node))
+    return [tuple(paths) for paths in found]

@@ -1,0 +1,209 @@
+"""A connection to the dedup database: SQLite or PostgreSQL, transactions, errors with a remedy."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from websegment_scrapy.exceptions import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["Database"]
+
+BUSY_TIMEOUT = 30.0
+"""Seconds to wait for another process that writes to the same SQLite file."""
+
+_READ = "websegment_read"
+
+
+class Database:
+    """An open database; made by `Database.open`."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        self.name = name
+        """How messages call the database: without its password."""
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = False, synchronous: str = "FULL") -> Database:
+        """Connect to a database.
+
+        Parameters
+        ----------
+        url
+            SQLAlchemy URL, or the path of an SQLite file.
+        create
+            Make the SQLite file when it is missing; otherwise that is an error.
+        synchronous
+            SQLite's ``PRAGMA synchronous``. ``FULL``: a committed decision survives a power
+            failure; ``NORMAL``: only a crash of the program.
+        """
+        parsed = _parse(url)
+        name = _display(parsed)
+        try:
+            if parsed.get_backend_name() == "sqlite":
+                engine = _sqlite(parsed, name, create, synchronous)
+            else:
+                engine = create_engine(
+                    parsed, pool_size=2, pool_pre_ping=True, hide_parameters=True
+                )
+        except ImportError as error:
+            raise StoreError(
+                f"{name}: the driver is missing ({error}): "
+                'pip install "websegment-scrapy[postgresql]"'
+            ) from None
+        return cls(engine, name)
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether this is PostgreSQL, where several writers work at the same time."""
+        return self.engine.dialect.name == "postgresql"
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open one transaction that may write; an exception undoes it.
+
+        On SQLite it is ``BEGIN IMMEDIATE``: one writer at a time, from its first statement on.
+        """
+        with self._errors(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open one transaction that sees one state of the database and blocks no writer."""
+        with self._errors(), self.engine.connect() as connection:
+            isolation = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
+            connection = connection.execution_options(**{_READ: True}, **isolation)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = " ".join(str(error.orig).split())
+            raise StoreError(f"{self.name}: {reason}: {_remedy(reason)}") from error
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.name}: {error}") from error
+
+
+def _parse(url: str) -> URL:
+    if "://" not in url:
+        return URL.create("sqlite", database=url)
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        scheme, _, rest = url.partition("://")
+        shown = f"{scheme}://***@{rest.rpartition('@')[2]}" if "@" in rest else url
+        raise StoreError(
+            f"{shown!r} is no database URL: write sqlite:///FILE or "
+            "postgresql://USER:PASSWORD@HOST/DATABASE"
+        ) from None
+    if parsed.drivername in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+        return parsed
+    raise StoreError(
+        f"{_display(parsed)}: {parsed.drivername!r} is not supported: write sqlite:///FILE or "
+        "postgresql://USER:PASSWORD@HOST/DATABASE"
+    )
+
+
+def _display(url: URL) -> str:
+    """Write a URL without password and options, which may hold one too."""
+    return url.set(password=None, query={}).render_as_string()
+
+
+def _remedy(reason: str) -> str:
+    """Say what to do about an error of the driver."""
+    known = {
+        "locked": "another process holds the database: let it finish, or end it, and try again",
+        "unable to open": "check that the directory exists and may be written to",
+        "readonly": "check that the file and its directory may be written to",
+        "attempt to write": "check that the file and its directory may be written to",
+        "not a database": "this file is something else: give another file",
+        "malformed": "the file is damaged: restore it from a backup, or start with a new file",
+        "full": "make room on the disk and try again",
+        "password": "check user and password in the database URL",
+        "does not exist": "create it first (createdb), or correct the database URL",
+    }
+    for part, remedy in known.items():
+        if part in reason:
+            return remedy
+    return "check that the server runs and that the database URL is right"
+
+
+def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
+    path = url.database
+    if not path or path == ":memory:" or "mode=memory" in f"{path}{url.query}":
+        raise StoreError(
+            f"{name}: a database in memory forgets everything: give a file, sqlite:///FILE"
+        )
+    file = Path(path.removeprefix("file:").partition("?")[0])
+    if file.is_dir():
+        raise StoreError(f"{name}: {str(file)!r} is a directory: give a file, sqlite:///FILE")
+    if not create and not file.exists():
+        raise StoreError(f"{name}: there is no such file: run a crawl first, or name another file")
+    if not file.absolute().parent.is_dir():
+        raise StoreError(
+            f"{name}: the directory {str(file.parent)!r} does not exist: create it first"
+        )
+    # The store decides itself when a transaction begins, hence isolation_level None.
+    engine = create_engine(
+        url,
+        connect_args={
+            "timeout": BUSY_TIMEOUT,
+            "check_same_thread": False,
+            "isolation_level": None,
+        },
+        pool_size=2,
+        hide_parameters=True,
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA foreign_keys=ON")
+        if create:
+            _use_wal(connection)
+            connection.execute(f"PRAGMA synchronous={synchronous}")
+        else:
+            connection.execute("PRAGMA query_only=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        reading = connection.get_execution_options().get(_READ)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _use_wal(connection: Any) -> None:
+    """Switch to the write-ahead log, where readers and a writer do not block each other.
+
+    While several processes do this to a new file at the same moment, SQLite answers "locked" at
+    once, without its usual patience.
+    """
+    give_up = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        except Exception as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.02)
+        else:
+            return

@@ -1,0 +1,139 @@
+"""A check of everything that must hold in a dedup database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+
+from websegment_scrapy.dedup.signature import Signature
+from websegment_scrapy.store.queries import database_of
+from websegment_scrapy.store.schema import read_info
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from websegment_scrapy.dedup.signature import Recipe
+    from websegment_scrapy.store.database import Database
+    from websegment_scrapy.store.store import Store
+
+__all__ = ["integrity"]
+
+SHOWN = 5
+"""Examples named for each kind of damage."""
+
+INVARIANTS = {
+    "URLs with more than one page": (
+        "SELECT url FROM pages GROUP BY url HAVING count(*) > 1 ORDER BY url"
+    ),
+    "pages without a visit": (
+        "SELECT id FROM pages WHERE NOT EXISTS "
+        "(SELECT 1 FROM visits WHERE visits.page_id = pages.id) ORDER BY id"
+    ),
+    "visits to a page that does not exist": (
+        "SELECT id FROM visits WHERE page_id NOT IN (SELECT id FROM pages) ORDER BY id"
+    ),
+    "pages with a content but without a cluster, or the other way round": (
+        "SELECT id FROM pages WHERE (signature IS NULL) <> (cluster_id IS NULL) "
+        "OR (signature IS NULL) <> (content_hash IS NULL) "
+        "OR (signature IS NULL) <> (last_changed IS NULL) ORDER BY id"
+    ),
+    "clusters whose number is not the lowest id of their pages": (
+        "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
+        "GROUP BY cluster_id HAVING min(id) <> cluster_id ORDER BY cluster_id"
+    ),
+    "duplicates of a page that is in another cluster, has no content or does not exist": (
+        "SELECT page.id FROM pages AS page LEFT JOIN pages AS original "
+        "ON original.id = page.duplicate_of_id WHERE page.decision = 'duplicate' "
+        "AND (original.id IS NULL OR original.id = page.id OR original.cluster_id IS NULL "
+        "OR original.cluster_id <> page.cluster_id) ORDER BY page.id"
+    ),
+    "pages whose decision, match and similarity do not fit together": (
+        "SELECT id FROM pages WHERE (decision = 'duplicate') <> (duplicate_of_id IS NOT NULL) "
+        "OR (duplicate_of_id IS NULL) <> (similarity IS NULL) "
+        "OR (decision IN ('new', 'duplicate')) <> (signature IS NOT NULL) ORDER BY id"
+    ),
+    "pages with the same words in different clusters": (
+        "SELECT min(id) FROM pages WHERE content_hash IS NOT NULL GROUP BY content_hash "
+        "HAVING min(cluster_id) <> max(cluster_id) ORDER BY 1"
+    ),
+}
+"""What must not be found, as queries for the offending rows."""
+
+
+def integrity(source: Store | Database) -> list[str]:
+    """Check a database and return what is wrong with it: nothing, if all is well.
+
+    On SQLite the file itself is checked too (``PRAGMA integrity_check``).
+    """
+    database = database_of(source)
+    problems: list[str] = []
+    with database.read() as connection:
+        recipe = read_info(database, connection).recipe
+        if not database.is_postgresql:
+            answers = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+            problems += [f"SQLite: {answer}" for answer in answers if answer != "ok"]
+            broken = connection.execute(text("PRAGMA foreign_key_check")).all()
+            problems += _problem("rows that refer to a missing row", [row[1] for row in broken])
+        for what, query in INVARIANTS.items():
+            problems += _problem(what, list(connection.execute(text(query)).scalars()))
+        problems += _keys(connection, recipe)
+        problems += _circles(connection)
+    return problems
+
+
+def _problem(what: str, found: Sequence[object]) -> list[str]:
+    if not found:
+        return []
+    shown = ", ".join(str(each)[:200] for each in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return [f"{what}: {shown}{more}"]
+
+
+def _keys(connection: Connection, recipe: Recipe) -> list[str]:
+    """Check that each page has exactly the keys of its signature."""
+    stored: dict[int, list[int]] = {}
+    for page_id, key in connection.execute(text("SELECT page_id, key FROM page_keys")):
+        stored.setdefault(page_id, []).append(key)
+    wrong: list[int] = []
+    damaged: list[int] = []
+    rows = connection.execute(
+        text("SELECT id, words, content_hash, signature FROM pages ORDER BY id")
+    )
+    for row in rows:
+        found = sorted(stored.pop(row.id, []))
+        wanted: list[int] = []
+        if row.signature is not None:
+            try:
+                signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
+            except ValueError:
+                damaged.append(row.id)
+                continue
+            wanted = signature.keys()
+        if found != wanted:
+            wrong.append(row.id)
+    return [
+        *_problem("pages whose signature cannot be read", damaged),
+        *_problem("pages whose keys are not those of their signature", wrong),
+        *_problem("keys of a page that does not exist", sorted(stored)),
+    ]
+
+
+def _circles(connection: Connection) -> list[str]:
+    """Check that following ``duplicate_of_id`` always ends at a page that is new."""
+    query = text("SELECT id, duplicate_of_id FROM pages WHERE duplicate_of_id IS NOT NULL")
+    target = {row.id: row.duplicate_of_id for row in connection.execute(query)}
+    ended: set[int] = set()
+    circular: list[int] = []
+    for start in target:
+        path: dict[int, None] = {}
+        step = start
+        while step in target and step not in ended and step not in path:
+            path[step] = None
+            step = target[step]
+        if step in path:
+            circular.append(start)
+        ended.update(path)
+    return _problem("duplicates that lead back to themselves", circular)

@@ -1,0 +1,104 @@
+"""What a crawl hands to the store about a page, and how its text is made fit for a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag, urlsplit
+
+from w3lib.url import canonicalize_url
+
+if TYPE_CHECKING:
+    from websegment_scrapy.dedup.signature import Signature
+
+__all__ = ["PageRecord", "canonical_url", "clean", "host_of", "url_key"]
+
+MAX_TEXT = 2000
+"""Characters kept of a title or an error message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRecord:
+    """One visit to a page.
+
+    Parameters
+    ----------
+    url
+        The page's URL; it is stored in canonical form, without its fragment.
+    title
+        The page's title.
+    words
+        Number of words of the main text; the signature's own number counts when there is one.
+    signature
+        Signature of the main text; ``None`` when there is no text or the page failed.
+    engine
+        Name of the segmentation engine.
+    rendered
+        Whether the page came from a browser.
+    render_error
+        Why it did not, although it should have.
+    http_status
+        Status of the response.
+    error
+        Why the page failed; a record with an error is stored as ``failed``.
+    crawl
+        Name of the crawl, kept with the visit.
+    """
+
+    url: str
+    title: str = ""
+    words: int = 0
+    signature: Signature | None = None
+    engine: str = ""
+    rendered: bool = False
+    render_error: str | None = None
+    http_status: int | None = None
+    error: str | None = None
+    crawl: str = ""
+
+
+def clean(text: str) -> str:
+    """Replace what databases refuse (NUL, lone surrogates) by U+FFFD."""
+    text = text.replace("\x00", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def shorten(text: str) -> str:
+    """Clean a title or message and cut it to `MAX_TEXT` characters."""
+    text = clean(text)
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def canonical_url(url: str) -> str:
+    """Return the form of a URL under which its page is stored, whatever the URL looks like."""
+    url = clean(url).strip()
+    try:
+        return clean(canonicalize_url(url))
+    except ValueError:  # such as an unclosed bracket of an IPv6 address
+        return urldefrag_text(url)
+
+
+def urldefrag_text(url: str) -> str:
+    """Cut off the fragment of a URL that cannot be parsed."""
+    try:
+        return urldefrag(url).url
+    except ValueError:
+        return url.partition("#")[0]
+
+
+def url_key(url: str) -> bytes:
+    """Return the 16 bytes by which a canonical URL is looked up."""
+    return blake2b(url.encode(), digest_size=16).digest()
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, or nothing."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
