@@ -28,9 +28,18 @@ def test_a_byte_order_mark_is_obeyed_and_removed() -> None:
     assert decode("<p>Grüße".encode("utf-16")) == "<p>Grüße"
 
 
-def test_undeclared_text_is_guessed_as_utf8_then_windows() -> None:
+def test_undeclared_text_is_utf8_or_guessed() -> None:
     assert decode("<p>naïve".encode()) == "<p>naïve"
-    assert decode("<p>naïve — ok".encode("cp1252")) == "<p>naïve — ok"
+    french = "<p>Il était une fois une princesse très âgée, qui rêvait d’un château à la forêt. " * 5
+    assert decode(french.encode("cp1252")) == french
+
+
+def test_a_guess_is_the_one_that_scrapy_makes() -> None:
+    from scrapy.http import HtmlResponse
+
+    for text, encoding in (("<p>naïve", "latin-1"), ("<p>Ärger über Öl", "cp1252")):
+        body = text.encode(encoding)
+        assert decode(body) == HtmlResponse("http://localhost", body=body).text
 
 
 def test_a_wrong_charset_gives_text_not_an_error() -> None:

@@ -14,12 +14,18 @@ from playwright.async_api import Error as PlaywrightError
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
-from scrapy_playwright.handler import Download, ScrapyPlaywrightDownloadHandler
+from scrapy_playwright.handler import (
+    PERSISTENT_CONTEXT_PATH_KEY,
+    Download,
+    ScrapyPlaywrightDownloadHandler,
+)
+from scrapy_playwright.page import PageMethod
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.browser import (
     CONTEXT_OPTIONS,
     UNNEEDED_RESOURCES,
+    capture_page,
     find_chromium,
     launch_options,
 )
@@ -33,12 +39,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy_playwright.handler import BrowserContextWrapper
 
-__all__ = ["RenderHandler", "RenderTimeoutError", "abort_request", "render_settings"]
+__all__ = ["RenderHandler", "RenderTimeoutError", "abort_request", "is_capture", "render_settings"]
 
 logger = logging.getLogger(__name__)
 
 PAGES_PER_CORE = 2  # one renders while the other waits for the network
 CLOSE_SECONDS = 5.0  # for closing one page
+START_SECONDS = 60.0  # for starting the browser
 SHUTDOWN_SECONDS = 15.0  # for closing the browser
 BROWSER_DEATHS = 3  # how often one page may see its browser die before that is its failure
 RESTART_SECONDS = 5.0  # for noticing that the browser died
@@ -67,6 +74,11 @@ def render_settings(config: Config) -> dict[str, Any]:
     }
 
 
+def is_capture(method: object) -> bool:
+    """Tell whether a page method is the one that captures the layout."""
+    return isinstance(method, PageMethod) and method.method is capture_page
+
+
 def abort_request(request: PlaywrightRequest) -> bool:
     """Tell scrapy-playwright which resources not to load: fonts, films, endless streams."""
     return request.resource_type in UNNEEDED_RESOURCES
@@ -77,8 +89,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
 
     Beyond scrapy-playwright's handler, whose settings and meta keys all hold:
 
-    - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, waiting for its turn not
-      counted; then it is closed and the download fails with `RenderTimeoutError`.
+    - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, not counting the wait for its
+      turn and for the browser's start; then it is closed and the download fails with
+      `RenderTimeoutError`.
     - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
     - A browser that died is started again, and the pages it took with it are loaded again.
     - Both schemes share one browser, which is started with the first page to render.
@@ -131,11 +144,15 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     async def _launch(self) -> None:
         """Do nothing when the engine starts: the first page to render starts the browser."""
 
-    async def _ensure_started(self) -> None:
+    async def _ensure_browser(self) -> None:
+        """Start what is not running, on no page's time."""
         async with self._start_lock:
             if not self._started:
                 await super()._launch()
                 self._started = True
+        contexts = self.config.startup_context_kwargs.values()
+        if not any(options.get(PERSISTENT_CONTEXT_PATH_KEY) for options in contexts):
+            await self._maybe_launch_browser()
 
     async def download_request(self, request: Request) -> Response:
         """Download or render; part of Scrapy's interface of download handlers."""
@@ -150,11 +167,48 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         reused = page is not None and not page.is_closed()
         if not reused:
             await self._slots.acquire()
+        try:
+            response = await self._render(request, spider)
+        except BaseException:
+            if not reused:
+                self._slots.release()
+            raise
+        page = request.meta.get("playwright_page")
+        if not reused:
+            if page is None or page.is_closed():
+                self._slots.release()
+            else:  # playwright_include_page: the place is the user's until the page is closed
+                page.once("close", lambda *_: self._slots.release())
+        return response
+
+    async def _render(self, request: Request, spider: Spider | None) -> Response:
+        """Render a page, again when the browser died under it."""
+        for death in range(BROWSER_DEATHS + 1):
+            try:
+                async with asyncio.timeout(START_SECONDS):
+                    await self._finish(self._ensure_browser())
+            except TimeoutError as error:
+                raise RenderTimeoutError(
+                    f"the browser did not start within {START_SECONDS:g} s"
+                ) from error
+            try:
+                response = await self._render_once(request, spider)
+            except PlaywrightError:
+                if death == BROWSER_DEATHS or not await self._browser_died():
+                    raise
+            else:
+                return _with_right_type(response)
+        raise AssertionError("unreachable")
+
+    async def _render_once(self, request: Request, spider: Spider | None) -> Response:
+        """Render a page in limited time and close it, however it ends."""
         started = monotonic()
-        kept = False
+        include = request.meta.get("playwright_include_page")
+        done = False
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                response: Response = await self._render(request, spider)
+                response: Response = await super()._download_request(request, spider)
+            done = True
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -163,30 +217,12 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 "(WEBSEGMENT_RENDER_TIMEOUT)"
             ) from error
         else:
-            page = request.meta.get("playwright_page")
-            if not reused and page is not None and not page.is_closed():
-                kept = True  # playwright_include_page: the place is the user's until it is closed
-                page.once("close", lambda *_: self._slots.release())
             return response
         finally:
             self.stats.inc_value("websegment/render/seconds", monotonic() - started)
             pages = self._pages.pop(request, [])
-            if not kept:
+            if not (done and include):
                 await self._close_pages(pages)
-                if not reused:
-                    self._slots.release()
-
-    async def _render(self, request: Request, spider: Spider | None) -> Response:
-        await self._finish(self._ensure_started())
-        for death in range(BROWSER_DEATHS + 1):
-            try:
-                response = await super()._download_request(request, spider)
-            except PlaywrightError:
-                if death == BROWSER_DEATHS or not await self._browser_died():
-                    raise
-            else:
-                return _with_right_type(response)
-        raise AssertionError("unreachable")
 
     async def _browser_died(self) -> bool:
         """Tell whether the browser is gone; if so, wait until the next use will restart it."""
@@ -214,6 +250,8 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         """Create a context; after a restart too with the options of ``PLAYWRIGHT_CONTEXTS``."""
         given = context_kwargs or self.config.startup_context_kwargs.get(name) or {}
         options = {**CONTEXT_OPTIONS, **given}
+        if options.get("no_viewport"):
+            options.pop("viewport")  # Playwright takes only one of the two
         return await super()._create_browser_context(name, options, spider)
 
     async def _create_page(self, request: Request, spider: Spider) -> Page:
@@ -281,6 +319,23 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                         headers=headers,
                     )
         return response, download
+
+    async def _apply_page_methods(self, page: Page, request: Request, spider: Spider) -> None:
+        """Call the page methods; after ours, the last one, do not wait for ``load`` again.
+
+        The original does, after each method, and a page with an image that never ends has no
+        such event.
+        """
+        given = request.meta.get("playwright_page_methods") or []
+        methods = list(given.values() if isinstance(given, dict) else given)
+        ours = [method for method in methods if is_capture(method)]
+        request.meta["playwright_page_methods"] = [m for m in methods if not is_capture(m)]
+        try:
+            await super()._apply_page_methods(page, request, spider)
+        finally:
+            request.meta["playwright_page_methods"] = given
+        for method in ours:
+            await capture_page(page, **method.kwargs)
 
     async def close(self) -> None:
         """Close the browser once, for both schemes, in limited time."""

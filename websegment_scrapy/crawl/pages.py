@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Response, TextResponse
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
     from websegment_scrapy.analysis import Analysis
@@ -89,8 +89,12 @@ class CrawledPage:
 
     @property
     def encoding(self) -> str | None:
-        """The encoding that Scrapy found for the body."""
-        return self.response.encoding if isinstance(self.response, TextResponse) else None
+        """The encoding that was given with the response, if one was.
+
+        ``response.encoding`` would guess one where none is declared, here in the event loop; the
+        worker process does that.
+        """
+        return getattr(self.response, "_encoding", None)
 
     @property
     def content_type(self) -> str | None:

@@ -16,6 +16,7 @@ from scrapy_playwright.page import PageMethod
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
 from websegment_scrapy.crawl.browser import capture_page, find_chromium
+from websegment_scrapy.crawl.handler import is_capture
 from websegment_scrapy.exceptions import BrowserNotFound
 from websegment_scrapy.page.capture import is_captured, strip_capture
 
@@ -175,6 +176,7 @@ class RenderMiddleware:
         logger.warning("Taking the plain HTML of %s: rendering failed: %s", request.url, reason)
         plain = request.replace(dont_filter=True)
         plain.meta[STATE_KEY] = {"url": request.url, "failures": failures, "plain": True}
+        plain.meta.pop("playwright_page", None)
         _remove_capture(plain)
         _set_error(plain, reason)
         return plain
@@ -220,10 +222,10 @@ class RenderMiddleware:
         )
         given = request.meta.get(METHODS_KEY) or []
         if isinstance(given, dict):
-            kept = {name: item for name, item in given.items() if not _is_ours(item)}
+            kept = {name: item for name, item in given.items() if not is_capture(item)}
             request.meta[METHODS_KEY] = {**kept, META_KEY: ours}
         else:
-            request.meta[METHODS_KEY] = [*(item for item in given if not _is_ours(item)), ours]
+            request.meta[METHODS_KEY] = [*(item for item in given if not is_capture(item)), ours]
         goto = {"wait_until": "domcontentloaded", **(request.meta.get(GOTO_KEY) or {})}
         request.meta[GOTO_KEY] = goto
         request.meta["playwright"] = True
@@ -277,20 +279,16 @@ def _state_of(request: Request) -> dict[str, Any] | None:
     return state if state["url"] in {request.url, redirected_from} else None
 
 
-def _is_ours(method: object) -> bool:
-    return isinstance(method, PageMethod) and method.method is capture_page
-
-
 def _remove_capture(request: Request) -> None:
     """Undo `RenderMiddleware._add_capture` on a request with copied meta."""
     given = request.meta.get(METHODS_KEY)
     items = list(given.values() if isinstance(given, dict) else given or ())
-    if not any(_is_ours(item) for item in items):
+    if not any(is_capture(item) for item in items):
         return
     if isinstance(given, dict):
-        request.meta[METHODS_KEY] = {k: item for k, item in given.items() if not _is_ours(item)}
+        request.meta[METHODS_KEY] = {k: item for k, item in given.items() if not is_capture(item)}
     else:
-        request.meta[METHODS_KEY] = [item for item in items if not _is_ours(item)]
+        request.meta[METHODS_KEY] = [item for item in items if not is_capture(item)]
     request.meta.pop("playwright", None)  # False would be the user's word
 
 

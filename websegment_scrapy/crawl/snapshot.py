@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Snapshotter"]
 
 CLOSE_SECONDS = 5.0
+START_SECONDS = 60.0
 
 
 class Snapshotter:
@@ -93,23 +94,22 @@ class Snapshotter:
         url = _url_of(source)
         try:
             return self._runner.run(self._render(url))
-        except TimeoutError:
+        except TimeoutError:  # of the page, or of the browser's start
             raise AnalysisError(f"{source} was not rendered within {self._timeout:g} s") from None
         except PlaywrightError as error:
             reason = error.message.strip().partition("\n")[0]
             raise AnalysisError(f"{source} could not be rendered: {reason}") from error
 
     def close(self) -> None:
-        """Close the browser; the object can be used again, with a new one, until then only."""
+        """Close the browser; afterwards nothing can be rendered."""
         try:
             self._runner.run(self._close())
         finally:
             self._runner.close()
 
     async def _render(self, url: str) -> str:
-        async with asyncio.timeout(self._timeout):
-            browser = await self._running_browser()
-        page = await browser.new_page(**CONTEXT_OPTIONS)
+        async with asyncio.timeout(START_SECONDS):
+            page = await self._new_page()
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._snapshot(page, url)
@@ -134,6 +134,17 @@ class Snapshotter:
         if not is_captured(html):
             raise AnalysisError(f"{url} is not an HTML page: only HTML has a layout to capture")
         return html
+
+    async def _new_page(self) -> Page:
+        """Open a page; that a browser died between two pages shows only now."""
+        browser = await self._running_browser()
+        try:
+            return await browser.new_page(**CONTEXT_OPTIONS)
+        except PlaywrightError:
+            if browser.is_connected():
+                raise
+        browser = await self._running_browser()
+        return await browser.new_page(**CONTEXT_OPTIONS)
 
     async def _running_browser(self) -> Browser:
         """Return the browser; start it, again if it died."""

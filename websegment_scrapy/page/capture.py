@@ -159,7 +159,7 @@ _CAPTURE = re.compile(
     rf"""
     (?:[ ]data-ws-(?:
         box="{_RECT}[ ][0-9]+"
-      | text="(?:-|{_RECT})(?:;(?:-|{_RECT}))*+"
+      | text="(?:{_RECT}|-)(?:;(?:{_RECT}|-))*+"
       | page="{{&quot;v&quot;:[^"<>]*+"
     ))++(?=\s*/?>\Z)""",
     re.VERBOSE,

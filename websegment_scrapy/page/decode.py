@@ -1,7 +1,8 @@
 """Bytes of a response to text: what it is, and in which encoding.
 
-Encodings are resolved as Scrapy does (byte order mark, HTTP header, ``meta`` element, then a
-guess); the kind of document is decided by its bytes alone, because content types lie.
+Encodings are resolved as Scrapy does (byte order mark, HTTP header, ``meta`` element, then UTF-8,
+then charset-normalizer's guess); the kind of document is decided by its bytes alone, because
+content types lie.
 """
 
 from __future__ import annotations
@@ -9,14 +10,12 @@ from __future__ import annotations
 import json
 import re
 
+from charset_normalizer import from_bytes
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from websegment_scrapy.exceptions import NotHtml
 
 __all__ = ["decode", "refuse_other_formats"]
-
-GUESSED_ENCODINGS = ("utf-8", "cp1252")
-"""What Scrapy's ``TextResponse`` tries in turn when nothing is declared."""
 
 SNIFFED_BYTES = 1024
 BINARY_SHARE = 0.1
@@ -110,13 +109,13 @@ def _looks_like_utf16(start: bytes) -> bool:
 
 
 def _guess(body: bytes) -> str | None:
-    for encoding in GUESSED_ENCODINGS:
-        try:
-            body.decode(encoding)
-        except UnicodeError:
-            continue
-        return resolve_encoding(encoding)
-    return None
+    """Guess an undeclared encoding as Scrapy's ``TextResponse`` does."""
+    try:
+        body.decode("utf-8")
+    except UnicodeError:
+        match = from_bytes(body).best()
+        return resolve_encoding(match.encoding) if match else None
+    return "utf-8"
 
 
 def _is_json(text: str) -> bool:

@@ -1,0 +1,49 @@
+# Needs only a Python >= 3.11, git and make; everything else goes into .venv.
+#
+#   make demo PORT=9651      crawl the example on other ports
+#   make test PYTHON=/path   use this Python for .venv
+
+SHELL := /bin/sh
+BIN := .venv/bin
+PORT := 8651
+PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { command -v "$$name"; break; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+demo: .venv/installed ## crawl the example sites and show what was found; again: nothing new
+	@$(BIN)/python scripts/bootstrap.py browser
+	@echo "Crawling the three example sites; this takes about a minute."
+	@if [ -s .venv/browser ]; then export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" render=always; \
+	else echo "Without a browser the site built by JavaScript stays empty."; render=never; fi; \
+	cd example_project && ../$(BIN)/scrapy crawl news -s DEMO_PORT=$(PORT) -s WEBSEGMENT_RENDER="$$render"
+
+test: .venv/installed ## check style and types, then run all tests (needs a browser)
+	@$(BIN)/python scripts/bootstrap.py browser --required
+	@$(MAKE) --no-print-directory lint
+	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest
+
+lint: .venv/installed ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/installed ## format the code and repair what ruff can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the demo's database, caches and builds (rm -r .venv removes the rest)
+	rm -f example_project/*.db example_project/*.db-wal example_project/*.db-shm
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis example_project/.scrapy
+	find . -name .venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+.venv/installed: pyproject.toml
+	@python="$(PYTHON)"; if [ -z "$$python" ]; then \
+	echo "No Python >= 3.11 was found: install one, or name it with make PYTHON=/path/to/python" >&2; \
+	exit 1; fi; "$$python" scripts/bootstrap.py install
+	@touch $@

@@ -1,0 +1,219 @@
+"""Makes a fresh checkout ready: the virtual environment, and a Chromium that really starts.
+
+The Makefile calls it with the system's Python; it uses the standard library only.
+
+``bootstrap.py install``
+    creates ``.venv`` and installs the package with its development tools;
+``bootstrap.py browser [--required]``
+    finds or gets a browser and writes its path to ``.venv/browser``. Without one, the exit
+    status is 1 with ``--required`` and 0 otherwise, after one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["find_browser", "main", "really_starts"]
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "browser"
+
+SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+START_SECONDS = 20.0
+"""A healthy browser answers in about one second; a loaded machine may take longer."""
+DOWNLOAD_SECONDS = 300.0
+CONNECT_MILLISECONDS = 5000
+"""Per attempt, of which Playwright makes a few: an unreachable host costs half a minute."""
+APT_SECONDS = 600.0
+
+NO_BROWSER = (
+    "No Chromium that starts was found and none could be installed: install one (for example "
+    "apt-get install chromium) or name its executable in WEBSEGMENT_CHROMIUM."
+)
+PLAYWRIGHT_PATH = """\
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
+
+
+def install() -> None:
+    """Create the virtual environment, if need be, and install the package into it."""
+    usable = "import pip, sys; sys.exit(sys.version_info < (3, 11))"
+    if _run([str(VENV_PYTHON), "-c", usable], seconds=60) is None:
+        say(f"Creating {VENV.name} with Python {sys.version.split()[0]}")
+        if _run([sys.executable, "-m", "venv", "--clear", str(VENV)], seconds=300) is None:
+            sys.exit(
+                f"{sys.executable} -m venv fails: install Python's venv module (on Debian the "
+                "package python3-venv), or choose another Python with make PYTHON=…"
+            )
+    say("Installing the package and its development tools")
+    command = [str(VENV_PYTHON), "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[dev]"]
+    if subprocess.run(command, check=False).returncode:
+        sys.exit("pip could not install the package: see its messages above, then run make again")
+
+
+def really_starts(executable: str, seconds: float = START_SECONDS) -> bool:
+    """Load a page in the browser; ``--version`` works even where libraries are missing."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [
+            executable,
+            "--headless",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+            f"--user-data-dir={profile}",
+            "--dump-dom",
+            "data:text/html,<p>it-starts</p>",
+        ]
+        if os.geteuid() == 0:
+            command.insert(1, "--no-sandbox")  # Chromium's sandbox refuses to run as root
+        return "<p>it-starts</p>" in (_run(command, seconds=seconds) or "")
+
+
+def find_browser(environ: Mapping[str, str], python: str) -> str | None:
+    """Return the first browser that really starts, or None.
+
+    The order: ``WEBSEGMENT_CHROMIUM``; Playwright's own, if it is there; Playwright's own,
+    downloaded; a system Chromium; one that apt installs, where that is possible.
+
+    Parameters
+    ----------
+    environ
+        The environment: ``WEBSEGMENT_CHROMIUM`` and ``PATH`` are read.
+    python
+        Python in which Playwright is installed.
+    """
+    for source, candidates in _sources(environ, python):
+        for path in candidates():
+            if really_starts(path):
+                say(f"Browser: {path} ({source})")
+                return path
+            say(f"{path} ({source}) does not start; looking further")
+    return None
+
+
+def _sources(
+    environ: Mapping[str, str], python: str
+) -> Iterator[tuple[str, Callable[[], Sequence[str]]]]:
+    """Yield where a browser may come from; nothing is done before it is asked for."""
+    path = environ.get("PATH", os.defpath)
+
+    def named() -> Sequence[str]:
+        return [environ["WEBSEGMENT_CHROMIUM"]] if environ.get("WEBSEGMENT_CHROMIUM") else []
+
+    def playwright() -> Sequence[str]:
+        printed = _run([python, "-c", PLAYWRIGHT_PATH], seconds=60) or ""
+        return [line for line in printed.splitlines() if Path(line).is_file()]
+
+    def downloaded() -> Sequence[str]:
+        say("Downloading Playwright's Chromium")
+        waits = {"PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": str(CONNECT_MILLISECONDS)}
+        command = [python, "-m", "playwright", "install", "chromium"]
+        if _run(command, seconds=DOWNLOAD_SECONDS, environ={**environ, **waits}) is not None:
+            return playwright()
+        say("The download failed; looking for a Chromium of the system")
+        return []
+
+    def system() -> Sequence[str]:
+        found = (shutil.which(name, path=path) for name in SYSTEM_BROWSERS)
+        return [executable for executable in found if executable]
+
+    def apt() -> Sequence[str]:
+        if os.geteuid() != 0 or not shutil.which("apt-get", path=path):
+            return []
+        say("Installing the system's Chromium with apt-get")
+        quiet = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for arguments in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+            command = ["apt-get", "-qq", *arguments]
+            if _run(command, seconds=APT_SECONDS, environ=quiet) is None:
+                return []
+        return system()
+
+    yield "named by WEBSEGMENT_CHROMIUM", named
+    yield "Playwright's own", playwright
+    yield "Playwright's own", downloaded
+    yield "the system's", system
+    yield "the system's", apt
+
+
+def browser(environ: Mapping[str, str], *, required: bool) -> int:
+    """Write the browser's path to the stamp file; a former, still existing choice is kept."""
+    named = environ.get("WEBSEGMENT_CHROMIUM")
+    remembered = STAMP.read_text(encoding="utf-8").strip() if STAMP.is_file() else ""
+    if remembered and Path(remembered).is_file() and named in (None, "", remembered):
+        return 0
+    found = find_browser(environ, str(VENV_PYTHON))
+    STAMP.unlink(missing_ok=True)
+    if found:
+        STAMP.write_text(f"{found}\n", encoding="utf-8")
+        return 0
+    print(NO_BROWSER, file=sys.stderr)
+    return 1 if required else 0
+
+
+def say(sentence: str) -> None:
+    """Tell what is going on, on standard error."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def _run(
+    command: Sequence[str], *, seconds: float, environ: Mapping[str, str] | None = None
+) -> str | None:
+    """Return what a command printed, or None when it failed or took too long.
+
+    It runs in a session of its own, so that what it started ends with it.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    with process:
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                return None
+            raise
+    return printed.decode(errors="replace") if process.returncode == 0 else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one of the two commands."""
+    parser = argparse.ArgumentParser(description="Make a checkout ready.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("install", help="the virtual environment and the package")
+    find = commands.add_parser("browser", help="a Chromium that really starts")
+    find.add_argument("--required", action="store_true", help="fail when there is none")
+    given = parser.parse_args(arguments)
+    if given.command == "install":
+        install()
+        return 0
+    return browser(os.environ, required=given.required)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Pages, servers and browsers that misbehave: the crawl ends, and every page is accounted for."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.site import Route, Site
+from tests.test_render import PAGE, crawl
+
+pytestmark = pytest.mark.browser
+
+LOOP = "<title>loop</title><p>before</p><script>{}</script>"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_pages_that_never_finish_come_as_plain_html_and_leave_nothing_open(tmp_path):
+    routes: dict[str, str | Route] = {
+        "/loop": LOOP.format("for (;;) {}"),
+        "/later": LOOP.format("setTimeout(() => { for (;;) {} }, 50)"),
+        "/hang": Route(hang=True),
+        "/endless": Route(body="<title>e</title>", endless=b"<p>more</p>"),
+        "/slow": Route(body=PAGE.format("slow"), delay=0.5),
+        "/image": PAGE.format("<img src=/hang>"),
+        "/popup": PAGE.format("popup<script>window.open('/fine'); alert(1)</script>"),
+        "/drop": Route(drop=True),
+        "/fine": PAGE.format("fine"),
+    }
+    dead = f"http://127.0.0.1:{free_port()}/"
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [*(site.url(path) for path in routes), dead],
+            settings={
+                "WEBSEGMENT_RENDER_TIMEOUT": 6,
+                "WEBSEGMENT_RENDER_RETRIES": 1,
+                "DOWNLOAD_TIMEOUT": 1,
+                "JOBDIR": str(tmp_path / "job"),
+            },
+        )
+    stats, left = result["stats"], result["left"]
+    got = {url.removeprefix(site.url("")): item for url, item in result["by_url"].items()}
+    assert set(got) == {*routes, dead}
+    for path in ("/slow", "/image", "/popup", "/fine"):
+        assert got[path]["type"] == "RenderedResponse", (path, got[path], result["log"])
+    for path in ("/loop", "/later"):
+        assert got[path]["type"] == "HtmlResponse"
+        assert "before" in got[path]["text"]
+        assert "RenderTimeoutError" in got[path]["websegment"]["render_error"]
+    for path in ("/hang", "/endless"):
+        assert got[path]["error"] == "DownloadTimeoutError"
+        assert "Timeout" in got[path]["websegment"]["render_error"]
+    assert "net::ERR_" in got["/drop"]["websegment"]["render_error"]
+    assert got[dead]["error"] == "DownloadConnectionRefusedError"
+    assert "net::ERR_CONNECTION_REFUSED" in got[dead]["websegment"]["render_error"]
+    assert stats["websegment/render/fallback"] == 6
+    assert stats["websegment/render/retried"] == 4
+    assert stats["websegment/render/pages"] == 4
+    assert "websegment/render/unclosed" not in stats
+    assert left["pages"] == 0
+    assert left["contexts"] == 1
+    assert left["slots"] > 0
+    # retries went through the disk queue, page methods and all
+    assert "scheduler/unserializable" not in stats
+    assert stats["scheduler/enqueued/disk"] == len(routes) + 1 + 4 + 6
+
+
+def test_a_killed_browser_is_started_again_and_no_page_is_lost(tmp_path):
+    routes = {f"/{n}": Route(body=PAGE.format(n), delay=0.1) for n in range(20)}
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [site.url(path) for path in routes],
+            kill_browser_after=6,
+        )
+    assert result["stats"]["test/killed"] == 1
+    assert result["stats"]["playwright/browser_count"] == 2
+    assert len(result["by_url"]) == 20
+    assert {item["type"] for item in result["items"]} == {"RenderedResponse"}, result["log"]
+    assert result["left"]["pages"] == 0
+    assert result["left"]["contexts"] == 1
+
+
+def test_without_a_browser_the_crawl_goes_on_and_says_so_once(tmp_path):
+    with Site({"/a": PAGE.format("a"), "/b": PAGE.format("b")}) as site:
+        result = crawl(
+            tmp_path,
+            [site.url("/a"), site.url("/b")],
+            settings={"WEBSEGMENT_CHROMIUM": str(tmp_path / "no-such-chromium")},
+        )
+    assert [item["type"] for item in result["items"]] == ["HtmlResponse", "HtmlResponse"]
+    for item in result["items"]:
+        assert item["websegment"] == {"render_error": "no browser"}
+    assert result["stats"]["websegment/render/unavailable"] == 1
+    assert result["log"].count("WEBSEGMENT_CHROMIUM") == 2, "one line: the value and the remedy"
+    assert "playwright install chromium" in result["log"]
+
+
+def test_a_follow_up_with_copied_meta_is_rendered_although_its_origin_failed(tmp_path):
+    routes = {"/bad": LOOP.format("for (;;) {}"), "/good": PAGE.format("good")}
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [site.url("/bad")],
+            follow={site.url("/bad"): [site.url("/good")]},
+            settings={"WEBSEGMENT_RENDER_TIMEOUT": 3, "WEBSEGMENT_RENDER_RETRIES": 0},
+        )
+    assert result["by_url"][site.url("/bad")]["type"] == "HtmlResponse"
+    good = result["by_url"][site.url("/good")]
+    assert good["type"] == "RenderedResponse"
+    assert "render_error" not in good["websegment"]
