@@ -47,8 +47,7 @@ class AllStatuses(PageSpider):
     """Keeps pages of any HTTP status."""
 
     name = "statuses"
-    handle_httpstatus_list = [404, 500]
-    custom_settings = {"RETRY_ENABLED": False}
+    handle_httpstatus_list = (404, 500)
 
 
 class DeclaredItem(scrapy.Item):

@@ -85,7 +85,8 @@ def test_the_database_holds_one_row_for_each_page(first: tuple[Crawl, Crawl, Pat
     database.close()
     assert len(rows) == len({url for url, _, _ in rows}) == 5
     assert visits == 11
-    assert sorted((url[-5:], of[-2:]) for url, of in duplicates) == [("/copy", "/a"), ("dited", "/a")]
+    found = sorted((url.rpartition("/")[2], of[-2:]) for url, of in duplicates)
+    assert found == [("copy", "/a"), ("edited", "/a")]
 
 
 def test_stats_count_pages_and_words(first: tuple[Crawl, Crawl, Path]) -> None:
@@ -186,7 +187,8 @@ def test_components_enabled_by_hand_work_without_the_addon() -> None:
 
 
 def test_without_the_spider_middleware_items_pass_and_the_remedy_is_named() -> None:
-    settings = {**NEVER, "SPIDER_MIDDLEWARES": {"websegment_scrapy.RememberResponseMiddleware": None}}
+    off = {"websegment_scrapy.RememberResponseMiddleware": None}
+    settings = {**NEVER, "SPIDER_MIDDLEWARES": off}
     with Site({"/a": page(prose(1))}) as site:
         done = crawl([site.url("/a")], settings)
     assert len(done.items) == 1

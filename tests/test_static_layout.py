@@ -51,8 +51,10 @@ def test_table_cells_stand_side_by_side_and_rows_below_each_other() -> None:
         "<table><tr><td>a</td><td>b</td></tr><tr><td colspan=2>c</td></tr><tr><td>d<td>e</table>"
     )
     a, b, c, d = (box(tree, text) for text in "abcd")
-    assert a[1] == b[1] and b[0] > a[0]
-    assert c[1] > a[1] and c[0] == a[0]
+    assert a[1] == b[1]
+    assert b[0] > a[0]
+    assert c[1] > a[1]
+    assert c[0] == a[0]
     assert d[1] > c[1]
 
 
@@ -97,7 +99,8 @@ def test_children_lie_inside_their_block() -> None:
         parent = tree.parent[node]
         x, y, width, height = tree.box[node].tolist()
         px, py, pwidth, pheight = tree.box[parent].tolist()
-        assert px - 0.5 <= x and py - 0.5 <= y
+        assert px - 0.5 <= x
+        assert py - 0.5 <= y
         assert x + width <= px + pwidth + 0.5
         assert y + height <= py + pheight + 0.5
 
@@ -105,10 +108,14 @@ def test_children_lie_inside_their_block() -> None:
 def test_headings_are_larger_and_bold() -> None:
     tree = build_tree("<h1>Title</h1><p>text <a href=x>link</a> <font size=5 color=red>big</font>")
     style = {tree.text_of(leaf): tree.styles[tree.style[leaf]] for leaf in tree.leaves.tolist()}
-    assert style["Title"].font_size == 32 and style["Title"].font_weight == 700
-    assert style["text"].font_size == 16 and style["text"].font_weight == 400
-    assert style["link"].underline and style["link"].color == "0000ee"
-    assert style["big"].font_size == 24 and style["big"].color == "ff0000"
+    assert style["Title"].font_size == 32
+    assert style["Title"].font_weight == 700
+    assert style["text"].font_size == 16
+    assert style["text"].font_weight == 400
+    assert style["link"].underline
+    assert style["link"].color == "0000ee"
+    assert style["big"].font_size == 24
+    assert style["big"].color == "ff0000"
 
 
 def test_hostile_numbers_are_harmless() -> None:

@@ -6,7 +6,7 @@ import random
 
 __all__ = ["page", "prose"]
 
-_SUBJECTS = "the river,a baker,our teacher,the old clock,my neighbour,a fox,the harbour,rain".split(",")
+_SUBJECTS = "the river,a baker,our teacher,the old clock,my neighbour,a fox,the harbour".split(",")
 _VERBS = "carries,forgets,repairs,watches,follows,answers,measures,paints,remembers".split(",")
 _OBJECTS = (
     "a letter,the market,seven lanterns,the winter road,a broken chair,many songs,"

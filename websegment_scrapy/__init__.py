@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.analysis import Analysis, AnalyzedPage, analyze
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline, NearDuplicate
+    from websegment_scrapy.crawl.pressure import PressureMiddleware
     from websegment_scrapy.crawl.remember import RememberResponseMiddleware
     from websegment_scrapy.crawl.render import RenderMiddleware
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
@@ -26,6 +27,7 @@ __all__ = [
     "Config",
     "DedupPipeline",
     "NearDuplicate",
+    "PressureMiddleware",
     "RememberResponseMiddleware",
     "RenderMiddleware",
     "SegmentPipeline",
@@ -40,6 +42,7 @@ _HOMES = {
     "Config": "config",
     "DedupPipeline": "crawl.dedup_pipeline",
     "NearDuplicate": "crawl.dedup_pipeline",
+    "PressureMiddleware": "crawl.pressure",
     "RememberResponseMiddleware": "crawl.remember",
     "RenderMiddleware": "crawl.render",
     "SegmentPipeline": "crawl.segment_pipeline",

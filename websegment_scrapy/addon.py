@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
 from websegment_scrapy.crawl.handler import render_settings
+from websegment_scrapy.crawl.pressure import PressureMiddleware
 from websegment_scrapy.crawl.remember import RememberResponseMiddleware
 from websegment_scrapy.crawl.render import RenderMiddleware
 from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Addon"]
 
 COMPONENTS = (
+    ("DOWNLOADER_MIDDLEWARES", PressureMiddleware, 10),  # the last to see a response
     ("DOWNLOADER_MIDDLEWARES", RenderMiddleware, 850),  # before HttpCacheMiddleware (900)
     ("SPIDER_MIDDLEWARES", RememberResponseMiddleware, 10),  # nearest to the engine
     ("ITEM_PIPELINES", SegmentPipeline, 100),  # before pipelines that may replace items
@@ -29,7 +31,7 @@ COMPONENTS = (
 class Addon:
     """Scrapy add-on: ``ADDONS = {"websegment_scrapy.Addon": 500}``.
 
-    It adds the two middlewares and the two pipelines where the user's settings do not place (or,
+    It adds the middlewares and the pipelines where the user's settings do not place (or,
     with ``None``, disable) them already, and the download handlers that rendering needs.
     """
 

@@ -134,7 +134,8 @@ def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     problems = integrity(database)
-    _write([{"problem": problem} for problem in problems], args.format, out, ["problem"])
+    if problems or args.format != "table":
+        _write([{"problem": problem} for problem in problems], args.format, out, ["problem"])
     shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
     print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
     return 1 if problems else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -9,7 +10,9 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
@@ -20,7 +23,7 @@ from websegment_scrapy.page.capture import SCRIPT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Page
+    from playwright.async_api import Page, Request
 
 __all__ = [
     "CONTEXT_OPTIONS",
@@ -29,6 +32,7 @@ __all__ = [
     "capture_page",
     "find_chromium",
     "launch_options",
+    "watch_requests",
 ]
 
 ENVIRONMENT_VARIABLE = "WEBSEGMENT_CHROMIUM"
@@ -76,6 +80,12 @@ _ARGUMENTS = (
     "--no-first-run",
     "--no-pings",
 )
+DATA_RESOURCES = frozenset({"fetch", "xhr"})
+DATA_SECONDS = 3.0
+"""How long a loaded page's requests for data are waited for; some poll for ever."""
+
+DATA_POLL_SECONDS = 0.02
+_DATA_REQUESTS: WeakKeyDictionary[Page, set[Any]] = WeakKeyDictionary()
 _CAPTURE_ATTEMPTS = 3  # a page that redirects itself by script destroys the first attempts
 
 
@@ -125,11 +135,27 @@ def launch_options(choice: BrowserChoice) -> dict[str, Any]:
     return {"executable_path": choice.executable, "args": arguments}
 
 
+def watch_requests(page: Page) -> None:
+    """Count a new page's requests for data, so that `capture_page` can wait for them."""
+    under_way: set[Any] = set()
+    _DATA_REQUESTS[page] = under_way
+
+    def started(request: Request) -> None:
+        if request.resource_type in DATA_RESOURCES:
+            under_way.add(request)
+
+    page.on("request", started)
+    page.on("requestfinished", under_way.discard)
+    page.on("requestfailed", under_way.discard)
+
+
 async def capture_page(page: Page, settle_ms: float, load_ms: float) -> None:
     """Write the layout of a page that has its DOM into it.
 
     The ``load`` event is waited for, but not for ever: what is still loading after `load_ms`
-    (an image that never ends, say) is stopped, and the page is taken as it stands.
+    (an image that never ends, say) is stopped, and the page is taken as it stands. A page that
+    is built from data it fetches counts as finished when no such request is under way and its
+    DOM is quiet; `settle_ms` of 0 waits for neither.
     """
     for attempt in range(1, _CAPTURE_ATTEMPTS + 1):
         try:
@@ -137,12 +163,24 @@ async def capture_page(page: Page, settle_ms: float, load_ms: float) -> None:
                 await page.wait_for_load_state("load", timeout=load_ms)
             except PlaywrightTimeout:
                 await page.evaluate("() => window.stop()")
-            await page.evaluate(SCRIPT, {"settle": settle_ms})
+            await _capture_settled(page, settle_ms)
         except PlaywrightError as error:
             navigated = "context was destroyed" in error.message or "navigat" in error.message
             if attempt == _CAPTURE_ATTEMPTS or not navigated:
                 raise
         else:
+            return
+
+
+async def _capture_settled(page: Page, settle_ms: float) -> None:
+    """Capture when the data is there; data that arrives meanwhile means once more."""
+    under_way = _DATA_REQUESTS.get(page, set()) if settle_ms else set()
+    deadline = monotonic() + DATA_SECONDS
+    while True:
+        while under_way and monotonic() < deadline:
+            await asyncio.sleep(DATA_POLL_SECONDS)
+        await page.evaluate(SCRIPT, {"settle": settle_ms})
+        if not under_way or monotonic() >= deadline:
             return
 
 

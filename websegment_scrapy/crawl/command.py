@@ -6,8 +6,6 @@ import argparse
 
 from scrapy.commands import ScrapyCommand
 
-from websegment_scrapy.cli import main
-
 __all__ = ["Command"]
 
 
@@ -37,6 +35,9 @@ class Command(ScrapyCommand):
         database = self.settings.get("WEBSEGMENT_DATABASE") if self.settings else None
         if given[:1] == ["dedup"] and database and not _names_database(given):
             given = [*given, "--database", database]
+        # Scrapy loads every command's module, whichever command it runs.
+        from websegment_scrapy.cli.main import main
+
         self.exitcode = main(given, prog="scrapy websegment")
 
 

@@ -99,7 +99,8 @@ class DedupPipeline:
         assert self.store is not None
         started = monotonic()
         try:
-            decision: Decision = await self._in_thread(self.store.decide, self._record(page))
+            with self.registry.at_work():
+                decision: Decision = await self._in_thread(self.store.decide, self._record(page))
         except StoreError as error:
             self.stats.inc_value("websegment/store_errors")
             logger.error("Not stored: %s: %s", page.response.url[:500], error)  # noqa: TRY400

@@ -28,8 +28,10 @@ from websegment_scrapy.crawl.browser import (
     capture_page,
     find_chromium,
     launch_options,
+    watch_requests,
 )
 from websegment_scrapy.exceptions import BrowserNotFound, WebsegmentError
+from websegment_scrapy.page.decode import SNIFFED_BYTES, is_plainly_not_html
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -257,6 +259,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     async def _create_page(self, request: Request, spider: Spider) -> Page:
         page: Page = await self._finish(super()._create_page(request, spider), orphan=_close_page)
         self._pages.setdefault(request, []).append(page)
+        watch_requests(page)
         if not request.meta.get("playwright_include_page"):
             page.on("popup", _close_page)
         return page
@@ -310,10 +313,11 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 await _close_page(page)
                 self.stats.inc_value("playwright/page_count/closed")
                 raise _NotAPageError(f"{page.url} is {kind}")
-            if kind not in HTML_TYPES:
-                with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
+            with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
+                body = await response.body()
+                if kind not in HTML_TYPES or is_plainly_not_html(body[:SNIFFED_BYTES]):
                     download = Download(
-                        body=await response.body(),
+                        body=body,
                         url=page.url,
                         response_status=response.status,
                         headers=headers,

@@ -7,6 +7,7 @@ identity from the moment the spider yields them until Scrapy says that they are 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +20,7 @@ from scrapy.exceptions import NotConfigured
 from websegment_scrapy.config import META_KEY, Config, PageMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config", "put_result"]
 
 logger = logging.getLogger(__name__)
+
+PAGES_PER_WORKER = 4
+"""Pages at work from which downloads wait (``PressureMiddleware``)."""
 
 
 def enabled_config(crawler: Crawler) -> Config:
@@ -112,6 +116,10 @@ class PageRegistry:
         self.crawler = crawler
         self._page_of_item: dict[int, CrawledPage] = {}
         self._page_of_response: dict[int, CrawledPage] = {}
+        self._at_work = 0
+        self._enough = PAGES_PER_WORKER * Config.from_settings(crawler.settings).workers
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_done, signal)
 
@@ -137,6 +145,23 @@ class PageRegistry:
     def recall(self, item: Any) -> CrawledPage | None:
         """Return the page that an item came from."""
         return self._page_of_item.get(id(item))
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count a page while it waits for, or is in, analysis or the database."""
+        self._at_work += 1
+        if self._at_work >= self._enough:
+            self._has_room.clear()
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if self._at_work < self._enough:
+                self._has_room.set()
+
+    async def room(self) -> None:
+        """Wait until there is not enough work already."""
+        await self._has_room.wait()
 
     def _item_done(self, response: Response | None) -> None:
         """Forget a page when the last of its items has left the pipelines."""

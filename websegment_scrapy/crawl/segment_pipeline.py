@@ -118,7 +118,8 @@ class SegmentPipeline:
         )
         self.stats.inc_value("websegment/pages")
         try:
-            analysis = await asyncio.wrap_future(future)
+            with self.registry.at_work():
+                analysis = await asyncio.wrap_future(future)
         except AnalysisError as error:
             self.stats.inc_value("websegment/failed")
             logger.warning("Not analysed: %s: %s", page.response.url[:500], error)

@@ -16,6 +16,7 @@ from websegment_scrapy.crawl.browser import (
     capture_page,
     find_chromium,
     launch_options,
+    watch_requests,
 )
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.capture import is_captured
@@ -127,6 +128,7 @@ class Snapshotter:
             else:
                 await route.continue_()
 
+        watch_requests(page)
         await page.route("**", filter_resources)
         await page.goto(url, wait_until="domcontentloaded", timeout=self._timeout * 1000)
         await capture_page(page, self._settle * 1000, self._timeout * 500)

@@ -26,7 +26,7 @@ import numpy as np
 from datasketch import MinHash
 
 from websegment_scrapy.dedup.shingles import SHINGLE_HASH, SHINGLE_WIDTH, shingle_hashes
-from websegment_scrapy.dedup.words import NORMALISER_VERSION, words
+from websegment_scrapy.page.words import NORMALISER_VERSION, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

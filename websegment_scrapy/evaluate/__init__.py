@@ -1,0 +1,1 @@
+"""Measuring the engines on labelled data: readers, measures, tables."""

@@ -15,7 +15,7 @@ from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from websegment_scrapy.exceptions import NotHtml
 
-__all__ = ["decode", "refuse_other_formats"]
+__all__ = ["SNIFFED_BYTES", "decode", "is_plainly_not_html", "refuse_other_formats"]
 
 SNIFFED_BYTES = 1024
 BINARY_SHARE = 0.1
@@ -76,13 +76,33 @@ def decode(body: bytes, *, content_type: str | None = None, encoding: str | None
     return html_to_unicode(content_type, body, default_encoding="utf8", auto_detect_fun=_guess)[1]
 
 
+def is_plainly_not_html(start: bytes) -> bool:
+    """Tell from the first ``SNIFFED_BYTES`` of a body that it cannot be a page.
+
+    For those who must decide before anything is decoded: a browser would show it as garbage.
+    """
+    try:
+        _refuse_binary(start)
+    except NotHtml:
+        return True
+    text = start[:SNIFFED_BYTES].decode("latin-1").lstrip("\ufeffï»¿ \t\r\n\f")
+    if text[:1] in ("{", "[") and _TAG.search(text) is None:
+        return True
+    return _other_xml(text) is not None
+
+
 def refuse_other_formats(text: str) -> None:
     """Raise ``NotHtml`` for JSON, feeds and other XML that is no page."""
     start = text[:SNIFFED_BYTES].lstrip("\ufeff \t\r\n\f")
     if start[:1] in ("{", "[") and _is_json(text):
         raise NotHtml("not HTML but JSON")
-    if (match := _XML_ROOT.match(start)) and (what := _OTHER_XML.get(match[1].lower())):
+    if what := _other_xml(start):
         raise NotHtml(f"not HTML but {what}")
+
+
+def _other_xml(start: str) -> str | None:
+    match = _XML_ROOT.match(start)
+    return _OTHER_XML.get(match[1].lower()) if match else None
 
 
 def _refuse_binary(body: bytes) -> None:

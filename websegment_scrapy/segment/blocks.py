@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.page.tree import PageTree
 
 __all__ = [
+    "ANCHOR",
     "ANY_GAP",
     "FORCE_GAP",
     "NO_GAP",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.segment.blocks import (
+    ANCHOR,
     FORCE_GAP,
     NO_GAP,
     Block,
@@ -41,7 +42,7 @@ def slope_delta(left: Block, right: Block, *, rules: bool) -> float:
     if rules:
         if right.gap & FORCE_GAP:
             return float("inf")
-        if not right.gap & ~(NO_GAP | 1):
+        if not right.gap & ~(NO_GAP | ANCHOR):
             return 0.0
     high = max(left.density, right.density)
     return abs(left.density - right.density) / high if high else 0.0
@@ -73,12 +74,12 @@ def block_fusion(
                 fused.append(block)
                 continue
             left = fused[-1]
-            if slope_delta(left, block, rules=rules) <= threshold:
-                left.fuse(block)
-            elif smoothed and _dominated(left, block, blocks, position, rules=rules):
+            if smoothed and _dominated(left, block, blocks, position, rules=rules):
                 left.fuse(block)
                 left.fuse(blocks[position])
                 position += 1
+            elif slope_delta(left, block, rules=rules) <= threshold:
+                left.fuse(block)
             else:
                 fused.append(block)
         if len(fused) == len(blocks):

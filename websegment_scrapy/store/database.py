@@ -96,7 +96,8 @@ class Database:
             yield
         except DBAPIError as error:
             reason = " ".join(str(error.orig).split())
-            raise StoreError(f"{self.name}: {reason}: {_remedy(reason)}") from error
+            remedy = _remedy(reason, self.is_postgresql)
+            raise StoreError(f"{self.name}: {reason}: {remedy}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 
@@ -128,7 +129,7 @@ def _display(url: URL) -> str:
     return url.set(password=None, query={}).render_as_string()
 
 
-def _remedy(reason: str) -> str:
+def _remedy(reason: str, postgresql: bool) -> str:
     """Say what to do about an error of the driver."""
     known = {
         "locked": "another process holds the database: let it finish, or end it, and try again",
@@ -144,7 +145,9 @@ def _remedy(reason: str) -> str:
     for part, remedy in known.items():
         if part in reason:
             return remedy
-    return "check that the server runs and that the database URL is right"
+    if postgresql:
+        return "check that the server runs and that the database URL is right"
+    return "run websegment dedup check on the file"
 
 
 def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:

@@ -1,0 +1,129 @@
+"""Clusters are exactly the connected components, whatever the order and the history of pages."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.test_store_support import (
+    brute_force_clusters,
+    query,
+    record,
+    stored_clusters,
+    words_of,
+)
+from websegment_scrapy.dedup.signature import RECIPES
+from websegment_scrapy.store import Database, PageRecord, Store, clusters
+from websegment_scrapy.store.decide import Rules
+from websegment_scrapy.store.integrity import integrity
+from websegment_scrapy.store.schema import prepare
+
+pytest_plugins = ["tests.test_store_support"]
+
+VISITS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=24
+)
+
+
+def open_fast(path: Path, kind: str) -> Store:
+    """Open a store that does not wait for the disk."""
+    recipe = RECIPES[kind]
+    database = Database.open(str(path), create=True, synchronous="OFF")
+    prepare(database, recipe, recipe.default_similarity)
+    return Store(database, Rules(recipe, recipe.default_similarity, 15))
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+@settings(max_examples=25, deadline=None)
+@given(visits=VISITS)
+def test_clusters_equal_brute_force_after_any_history_of_new_changed_and_failed_pages(
+    kind: str, visits: list[tuple[int, int, int]]
+) -> None:
+    contents: dict[str, str] = {}
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        open_fast(Path(directory) / "store.db", kind) as store,
+    ):
+        for page, family, step in visits:
+            url = f"http://example.com/{page}"
+            if family == 2 and step == 5:
+                store.decide(PageRecord(url=url, error="failed"))
+                continue
+            contents[url] = words_of(family, start=9 * step)
+            store.decide(record(url, contents[url], RECIPES[kind]))
+        assert stored_clusters(store) == brute_force_clusters(contents, RECIPES[kind])
+        assert integrity(store) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_do_not_depend_on_the_order_of_pages(tmp_path: Path, seed: int) -> None:
+    chooser = random.Random(seed)
+    pages = {
+        f"http://example.com/{family}/{step}": words_of(family, start=chooser.randrange(12) * step)
+        for family in range(4)
+        for step in range(8)
+    }
+    expected = brute_force_clusters(pages)
+    for order in range(3):
+        names = list(pages)
+        chooser.shuffle(names)
+        with open_fast(tmp_path / f"{order}.db", "minhash") as store:
+            for name in names:
+                store.decide(record(name, pages[name]))
+            assert stored_clusters(store) == expected
+
+
+def test_every_order_of_a_chain_gives_one_cluster(tmp_path: Path) -> None:
+    chain = {f"http://example.com/{step}": words_of(3, start=16 * step) for step in range(4)}
+    assert len(brute_force_clusters(chain)) == 1
+    for number, order in enumerate(itertools.permutations(chain)):
+        with open_fast(tmp_path / f"{number}.db", "minhash") as store:
+            for url in order:
+                store.decide(record(url, chain[url]))
+            assert stored_clusters(store) == {frozenset(chain)}
+            assert query(store, "SELECT DISTINCT cluster_id FROM pages") == [(1,)]
+
+
+def test_a_cluster_above_the_limit_stays_together_when_a_page_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "MAX_REPARTITION", 3)
+    monkeypatch.setattr(clusters, "_CHUNK", 2)
+    urls = [f"http://example.com/{number}" for number in range(8)]
+    with open_fast(tmp_path / "store.db", "minhash") as store:
+        for url in urls:
+            store.decide(record(url, words_of(1)))
+        store.decide(record(urls[0], words_of(2)))
+        assert stored_clusters(store) == {frozenset(urls[:1]), frozenset(urls[1:])}
+        assert query(store, "SELECT DISTINCT duplicate_of, representative FROM duplicates") == [
+            (urls[1], urls[1])
+        ]
+        assert integrity(store) == []
+        for url in urls[1:]:
+            store.decide(record(url, words_of(3)))
+            assert integrity(store) == []
+
+
+def test_very_many_similar_pages_are_compared_with_the_earliest_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "MAX_PAGES_PER_KEY", 3)
+    clusters._candidates.cache_clear()
+    try:
+        with open_fast(tmp_path / "store.db", "minhash") as store:
+            for number in range(12):
+                content = f"{words_of(1)} tail{number}"
+                decision = store.decide(record(f"http://example.com/{number}", content))
+            assert decision.representative == "http://example.com/0"
+            assert len(stored_clusters(store)) == 1
+            twin = store.decide(record("http://example.com/twin", f"{words_of(1)} tail11"))
+            assert twin.duplicate_of == "http://example.com/11"
+            assert integrity(store) == []
+    finally:
+        clusters._candidates.cache_clear()

@@ -1,0 +1,170 @@
+"""Queries, the integrity check, and the documentation of the database, on real databases."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect, text
+
+from tests.test_store_support import MINHASH, query, record, words_of
+from websegment_scrapy.store import Database, PageRecord, Store
+from websegment_scrapy.store.integrity import integrity
+from websegment_scrapy.store.queries import (
+    PairRow,
+    clusters,
+    open_for_reading,
+    pages,
+    pairs,
+    story,
+    summary,
+)
+
+pytest_plugins = ["tests.test_store_support"]
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "database.md"
+A, B, C, D, E = (f"http://{host}.example/" for host in "abcde")
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.decide(record(A, words_of(1), title="A", crawl="one"))
+    store.decide(record(B, words_of(1), crawl="one"))
+    store.decide(record(C, words_of(2), crawl="one"))
+    store.decide(PageRecord(url=D, error="timed out", crawl="one"))
+    store.decide(PageRecord(url=E, words=2, crawl="one"))
+    store.decide(record(C, words_of(3), crawl="two"))
+    store.decide(record(B, words_of(1), crawl="two"))
+    return store
+
+
+def test_the_summary_counts_everything(filled: Store) -> None:
+    found = summary(filled)
+    assert (found.pages, found.new, found.duplicate, found.empty, found.failed) == (5, 2, 1, 1, 1)
+    assert (found.clusters, found.largest_cluster, found.hosts, found.visits) == (1, 2, 5, 7)
+    assert (found.signature, found.similarity) == ("minhash", 0.7)
+    assert found.first_seen is not None
+    assert found.last_seen is not None
+    assert found.created.tzinfo is not None
+    assert found.created < found.first_seen < found.last_seen
+
+
+def test_the_summary_of_an_empty_database(store: Store) -> None:
+    found = summary(store)
+    assert (found.pages, found.clusters, found.largest_cluster, found.last_seen) == (0, 0, 0, None)
+    assert clusters(store) == list(pairs(store)) == list(pages(store)) == integrity(store) == []
+
+
+def test_clusters_name_their_pages_largest_first(filled: Store) -> None:
+    for number in range(3):
+        filled.decide(record(f"http://x.example/{number}", words_of(9)))
+    found = clusters(filled)
+    assert [(cluster.size, cluster.representative) for cluster in found] == [
+        (3, "http://x.example/0"),
+        (2, A),
+    ]
+    assert found[1].urls == (A, B)
+    assert len(clusters(filled, limit=1)) == 1
+    assert len(clusters(filled, min_size=1)) == 3
+    assert clusters(filled, min_size=4) == []
+
+
+def test_a_story_tells_all_visits(filled: Store) -> None:
+    told = story(filled, "HTTP://C.example/#top")
+    assert told is not None
+    assert told.page.url == C
+    assert told.cluster == ()
+    assert [(visit.crawl, visit.decision) for visit in told.visits] == [
+        ("one", "new"),
+        ("two", "changed"),
+    ]
+    other = story(filled, B)
+    assert other is not None
+    assert (other.page.duplicate_of, other.page.representative, other.cluster) == (A, A, (A,))
+    assert [visit.duplicate_of for visit in other.visits] == [A, A]
+    failed = story(filled, D)
+    assert failed is not None
+    assert failed.visits[0].reason == "timed out"
+    assert story(filled, "http://never.example/") is None
+
+
+def test_pairs_and_pages_list_everything(filled: Store) -> None:
+    assert list(pairs(filled)) == [PairRow(B, A, A, 1.0)]
+    assert [page.url for page in pages(filled)] == [A, B, C, D, E]
+
+
+def test_pages_are_read_in_batches_while_a_crawl_writes(
+    filled: Store, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("websegment_scrapy.store.queries._BATCH", 2)
+    database = open_for_reading(database_url)
+    seen = []
+    for page in pages(database):
+        seen.append(page.url)
+        if len(seen) == 3:
+            filled.decide(record("http://late.example/", words_of(8)))
+    database.close()
+    assert seen == [A, B, C, D, E, "http://late.example/"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("DELETE FROM visits WHERE page_id = 3", "pages without a visit: 3"),
+        ("DELETE FROM page_keys WHERE page_id = 2", "keys are not those of their signature: 2"),
+        ("UPDATE page_keys SET page_id = 4 WHERE page_id = 1", "keys are not those"),
+        ("UPDATE pages SET cluster_id = 2 WHERE id IN (1, 2)", "not the lowest id of their pages"),
+        ("UPDATE pages SET cluster_id = 2 WHERE id = 2", "is in another cluster"),
+        ("UPDATE pages SET duplicate_of_id = 3 WHERE id = 2", "is in another cluster"),
+        ("UPDATE pages SET duplicate_of_id = 2 WHERE id = 2", "lead back to themselves: 2"),
+        ("UPDATE pages SET similarity = NULL WHERE id = 2", "do not fit together: 2"),
+        ("UPDATE pages SET cluster_id = NULL WHERE id = 3", "without a cluster"),
+        ("UPDATE pages SET url = 'x' WHERE id IN (4, 5)", "URLs with more than one page: x"),
+        ("UPDATE pages SET signature = :bytes WHERE id = 1", "signature cannot be read: 1"),
+    ],
+)
+def test_the_check_names_damage(filled: Store, damage: str, message: str) -> None:
+    assert integrity(filled) == []
+    with filled.database.write() as connection:
+        connection.execute(text(damage), {"bytes": b"damaged"} if ":bytes" in damage else {})
+    assert message in "\n".join(integrity(filled))
+
+
+def test_the_check_names_rows_without_their_page(sqlite_url: str) -> None:
+    with Store.open(sqlite_url, recipe=MINHASH) as store:
+        store.decide(record(A, words_of(1)))
+        with store.database.engine.connect() as connection:
+            connection.exec_driver_sql("ROLLBACK")
+            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+            connection.exec_driver_sql("DELETE FROM pages")
+            connection.exec_driver_sql("BEGIN")
+        found = "\n".join(integrity(store))
+    assert "rows that refer to a missing row" in found
+    assert "visits to a page that does not exist: 1" in found
+    assert "keys of a page that does not exist: 1" in found
+
+
+def test_every_documented_query_runs(filled: Store) -> None:
+    found = re.findall(r"```sql\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(found) >= 3
+    for sql in found:
+        rows = query(filled, sql.strip().removesuffix(";"))
+        assert rows, sql
+
+
+def documented() -> dict[str, list[str]]:
+    tables: dict[str, list[str]] = {}
+    section = re.compile(r"^### `(\w+)`.*?\n(.*?)(?=^##)", re.DOTALL | re.MULTILINE)
+    for name, body in section.findall(DOCUMENT.read_text(encoding="utf-8")):
+        tables[name] = re.findall(r"^\| `(\w+)` \|", body, re.MULTILINE)
+    return tables
+
+
+def test_every_table_and_column_is_documented(store: Store) -> None:
+    def actual(database: Database) -> dict[str, list[str]]:
+        inspector = inspect(database.engine)
+        names = [*inspector.get_table_names(), *inspector.get_view_names()]
+        return {name: [each["name"] for each in inspector.get_columns(name)] for name in names}
+
+    assert documented() == actual(store.database)

@@ -1,0 +1,181 @@
+"""``websegment evaluate``: measure engines on labelled data.
+
+What measures is imported when it runs, not with every command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from websegment_scrapy.cli.progress import progress
+from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.config import Config
+from websegment_scrapy.exceptions import ConfigError
+from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.segment.registry import engine_names, get_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["add_parser", "run_dedup", "run_segmentation"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand and what can be evaluated."""
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="measure engines on labelled data",
+        description="Measure engines on labelled data.",
+    )
+    kinds = parser.add_subparsers(metavar="WHAT", required=True)
+    segmentation = kinds.add_parser(
+        "segmentation",
+        help="agreement with hand-marked segments",
+        description="Agreement of the engines with segments marked by hand: ARI and NMI.",
+    )
+    _add_common(segmentation, "labelled pages")
+    segmentation.add_argument(
+        "--render",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="render the pages in Chromium first (default: yes)",
+    )
+    segmentation.add_argument(
+        "--leaves",
+        choices=("text", "all"),
+        default="text",
+        help="which leaves count: text, or all with images and form fields (default: text)",
+    )
+    segmentation.add_argument(
+        "--snapshots",
+        type=Path,
+        metavar="DIR",
+        help="keep rendered pages here and take them from here",
+    )
+    segmentation.set_defaults(run=run_segmentation)
+    dedup = kinds.add_parser(
+        "dedup",
+        help="near-duplicates found and non-duplicates kept",
+        description="Near-duplicates found and non-duplicates kept, by the text compared.",
+    )
+    dedup.add_argument(
+        "sets", metavar="SET", nargs="*", help="near-duplicate sets (default: lyrics_dev)"
+    )
+    _add_common(dedup, "pairs of each set")
+    dedup.add_argument(
+        "--signature",
+        choices=("shingles", "minhash"),
+        default="shingles",
+        help="the papers' 8 smallest shingles, or MinHash (default: shingles)",
+    )
+    dedup.set_defaults(run=run_dedup)
+
+
+def run_segmentation(args: argparse.Namespace) -> int:
+    """Measure the segmentation; 1 if a page could not be measured."""
+    from websegment_scrapy.evaluate.datasets import (
+        data_directory,
+        labelled_pages,
+    )
+    from websegment_scrapy.evaluate.segmentation import evaluate_segmentation
+
+    engines = _engines(args)
+    with labelled_pages(data_directory(args.data)) as pages, _pool(args) as pool:
+        result = evaluate_segmentation(
+            pages[: args.limit],
+            engines,
+            pool,
+            render=args.render,
+            leaves=args.leaves,
+            snapshots=args.snapshots,
+            progress=progress,
+        )
+    _write(args, [result.table()], result.to_dict())
+    return 1 if result.not_measured else 0
+
+
+def run_dedup(args: argparse.Namespace) -> int:
+    """Measure near-duplicate decisions; 1 if a page could not be measured."""
+    from websegment_scrapy.evaluate.datasets import (
+        NEARDUP_SETS,
+        data_directory,
+        neardup_pages,
+        neardup_pairs,
+    )
+    from websegment_scrapy.evaluate.dedup import DedupResult, evaluate_dedup
+
+    engines, names = _engines(args), args.sets or list(NEARDUP_SETS[:1])
+    data = data_directory(args.data)
+    results: list[DedupResult] = []
+    pairs = {name: list(islice(neardup_pairs(data, name), args.limit)) for name in names}
+    with _pool(args) as pool:
+        for name in names:
+            pages = neardup_pages(data, name)
+            result = evaluate_dedup(
+                name,
+                pages,
+                pairs[name],
+                engines,
+                pool,
+                signature=args.signature,
+                progress=progress,
+            )
+            results.append(result)
+    tables = [*(result.table() for result in results), DedupResult.published_table()]
+    _write(args, tables, [result.to_dict() for result in results])
+    return 1 if any(result.not_measured for result in results) else 0
+
+
+def _add_common(parser: argparse.ArgumentParser, limited: str) -> None:
+    defaults = Config()
+    parser.add_argument(
+        "--engine",
+        action="append",
+        dest="engines",
+        metavar="NAME",
+        help=f"engine to measure; may be repeated (default: all: {', '.join(engine_names())})",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=defaults.workers, help="processes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"only the first N {limited} (default: all)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
+    )
+
+
+def _engines(args: argparse.Namespace) -> list[str]:
+    """Return the engines to measure, each once, the default engine first if all are."""
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError(f"--limit is {args.limit}: it takes at least 1")
+    default = Config().engine
+    names = args.engines or [default, *(name for name in engine_names() if name != default)]
+    for name in names:
+        get_engine(name)
+    return list(dict.fromkeys(names))
+
+
+def _pool(args: argparse.Namespace) -> AnalysisPool:
+    config = Config(workers=args.workers)
+    return AnalysisPool(config.workers, timeout=config.page_timeout, memory=config.page_memory)
+
+
+def _write(args: argparse.Namespace, tables: Sequence[str], value: Any) -> None:
+    if args.json:
+        with open_output(args.json) as output:
+            json.dump(value, output, ensure_ascii=False, indent=1)
+            output.write("\n")
+    if args.json != "-":
+        sys.stdout.write("\n\n".join(tables) + "\n")

@@ -1,0 +1,66 @@
+"""The HTML of labelled pages, as it is or rendered, with snapshots kept for the next time."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.page.capture import is_captured
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from websegment_scrapy.evaluate.datasets import LabelledPage
+
+__all__ = ["Documents"]
+
+
+class Documents:
+    """Reads labelled pages; with ``close`` the browser ends, if one was started.
+
+    Parameters
+    ----------
+    render
+        Whether pages are rendered.
+    snapshots
+        Folder in which rendered pages are kept, and from which they are taken when they are there.
+    """
+
+    def __init__(self, *, render: bool, snapshots: Path | None) -> None:
+        self._render = render
+        self._snapshots = snapshots
+        self._stack = contextlib.ExitStack()
+        self._snapshotter: Any = None
+
+    def close(self) -> None:
+        """End the browser."""
+        self._stack.close()
+
+    def read(self, page: LabelledPage) -> str | bytes:
+        """Return the page's HTML; with its layout when pages are rendered."""
+        if not self._render:
+            try:
+                return page.path.read_bytes()
+            except OSError as error:
+                raise AnalysisError(f"cannot be read: {error.strerror}") from None
+        kept = self._snapshots / f"{page.name}.html" if self._snapshots else None
+        if kept and kept.is_file():
+            html = kept.read_bytes().decode("utf-8", "replace")
+            if is_captured(html):
+                return html
+        html = self._rendered(page.path)
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            partial = kept.with_suffix(".part")
+            partial.write_bytes(html.encode("utf-8", "replace"))
+            partial.replace(kept)
+        return html
+
+    def _rendered(self, path: Path) -> str:
+        if self._snapshotter is None:
+            from websegment_scrapy.crawl.snapshot import Snapshotter
+
+            self._snapshotter = self._stack.enter_context(Snapshotter())
+        html: str = self._snapshotter.render(path)
+        return html

@@ -1,0 +1,64 @@
+"""Ways from a page to the text that is compared: full text, the engines, other extractors.
+
+Other extractors are measured as their own documentation calls them for main texts; they are no
+dependencies, a method that is not installed is said to be so.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.analysis import analyze
+from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.reading import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FULL_TEXT", "RIVALS", "is_installed", "text_method"]
+
+FULL_TEXT = "full text"
+
+
+def full_text(html: str) -> str:
+    """Return the text of all text leaves of the page, in order."""
+    tree = build_tree(html)
+    return Reader(tree).text(tree.leaves)
+
+
+def engine_text(html: str, engine: str) -> str:
+    """Return the main text that an engine's segments give."""
+    return analyze(html, engine=engine).main_text
+
+
+def trafilatura_text(html: str) -> str:
+    """Return trafilatura's main text, without comments."""
+    extract = import_module("trafilatura").extract
+    return str(extract(html, include_comments=False) or "")
+
+
+def resiliparse_text(html: str) -> str:
+    """Return resiliparse's main text."""
+    extract = import_module("resiliparse.extract.html2text").extract_plain_text
+    return str(extract(html, main_content=True))
+
+
+RIVALS: dict[str, Callable[[str], str]] = {
+    "trafilatura": trafilatura_text,
+    "resiliparse": resiliparse_text,
+}
+
+
+def is_installed(rival: str) -> bool:
+    """Say whether another extractor can be imported."""
+    return find_spec(rival) is not None
+
+
+def text_method(name: str) -> Callable[[str], str]:
+    """Return the function of a method: ``"full text"``, a rival or the name of an engine."""
+    if name == FULL_TEXT:
+        return full_text
+    return RIVALS.get(name) or partial(engine_text, engine=name)
