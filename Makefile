@@ -17,14 +17,14 @@ help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
 demo: .venv/installed ## crawl the example sites and show what was found; again: nothing new
-	@$(BIN)/python scripts/bootstrap.py browser
+	@$(BIN)/python .ci/bootstrap.py browser
 	@echo "Crawling the three example sites; this takes about a minute."
 	@if [ -s .venv/browser ]; then export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" render=always; \
 	else echo "Without a browser the site built by JavaScript stays empty."; render=never; fi; \
 	cd example_project && ../$(BIN)/scrapy crawl news -s DEMO_PORT=$(PORT) -s WEBSEGMENT_RENDER="$$render"
 
 test: .venv/installed ## check style and types, then run all tests (needs a browser)
-	@$(BIN)/python scripts/bootstrap.py browser --required
+	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
 	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest
 
@@ -45,5 +45,5 @@ clean: ## remove the demo's database, caches and builds (rm -r .venv removes the
 .venv/installed: pyproject.toml
 	@python="$(PYTHON)"; if [ -z "$$python" ]; then \
 	echo "No Python >= 3.11 was found: install one, or name it with make PYTHON=/path/to/python" >&2; \
-	exit 1; fi; "$$python" scripts/bootstrap.py install
+	exit 1; fi; "$$python" .ci/bootstrap.py install
 	@touch $@

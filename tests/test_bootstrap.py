@@ -1,4 +1,4 @@
-"""scripts/bootstrap.py: which browser is chosen, with small scripts standing in for browsers."""
+""".ci/bootstrap.py: which browser is chosen, with small scripts standing in for browsers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LACKS_LIBRARIES = "echo 'error while loading shared libraries' >&2; exit 127"
 
 @pytest.fixture
 def bootstrap() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bootstrap", ROOT / "scripts" / "bootstrap.py")
+    spec = importlib.util.spec_from_file_location("bootstrap", ROOT / ".ci" / "bootstrap.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

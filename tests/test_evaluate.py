@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from websegment_scrapy.cli import main
+from websegment_scrapy.cli.main import main
 from websegment_scrapy.evaluate import methods
 from websegment_scrapy.evaluate.datasets import (
     DATA_VARIABLE,

@@ -144,9 +144,12 @@ def watch_requests(page: Page) -> None:
         if request.resource_type in DATA_RESOURCES:
             under_way.add(request)
 
+    def ended(request: Request) -> None:  # Playwright takes functions, not set.discard itself
+        under_way.discard(request)
+
     page.on("request", started)
-    page.on("requestfinished", under_way.discard)
-    page.on("requestfailed", under_way.discard)
+    page.on("requestfinished", ended)
+    page.on("requestfailed", ended)
 
 
 async def capture_page(page: Page, settle_ms: float, load_ms: float) -> None:

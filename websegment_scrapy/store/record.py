@@ -83,6 +83,9 @@ def canonical_url(url: str) -> str:
         return urldefrag_text(url)
 
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
 def urldefrag_text(url: str) -> str:
     """Cut off the fragment of a URL that cannot be parsed."""
     try:
@@ -97,8 +100,10 @@ def url_key(url: str) -> bytes:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, or nothing."""
+    """Return the host of a URL, with its port unless that is the scheme's own; or nothing."""
     try:
-        return urlsplit(url).hostname or ""
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
+    return host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
