@@ -306,7 +306,6 @@ def test_the_hash_functions_differ_and_keep_equal_texts_equal() -> None:
     assert np.array_equal(one.smallest, other.smallest)
     assert one.smallest.shape == (25, 8)
     assert len({tuple(row) for row in one.smallest.tolist()}) == 25
-    assert one.reference.shape == (8,)
 
 
 def test_pairs_of_unknown_pages_are_an_error(data: Path, pool: AnalysisPool) -> None:

@@ -153,3 +153,9 @@ def test_a_page_tree_is_the_same_in_every_run() -> None:
 def test_parse_html_always_gives_an_element() -> None:
     for text in ("", "<", "<>", "<a", "]]>", "&", "</p>", "\ufeff"):
         assert isinstance(parse_html(text), etree._Element)
+
+
+@pytest.mark.parametrize("tag", ["embed", "wbr", "source", "track", "keygen", "bgsound"])
+def test_text_after_an_element_without_end_tag_is_not_inside_it(tag: str) -> None:
+    html = f"<p>before <{tag}>after <b>bold</b> end</p><div>more</div>"
+    assert texts(build_tree(html)) == ["before", "after", "bold", "end", "more"]

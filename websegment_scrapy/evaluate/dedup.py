@@ -3,8 +3,8 @@
 This is the LYRICS experiment of the GCuts paper (section 5.2) and of Block Fusion (section 5.4).
 With ``shingles``, the papers' eight smallest hashes, the outcome depends on the hash function more
 than on many a method: the pages of a site share their shell, and whether the shell's shingles are
-among the smallest is one draw for the whole site. So the figures are means over hash functions;
-beside them stands the one that published figures are usually made with.
+among the smallest is one draw for the whole site. So the figures of the stored signatures have the
+mean and the deviation over other hash functions beside them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from websegment_scrapy.evaluate.published import DEDUP
 from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.evaluate.smallest import (
     HASH_FUNCTIONS,
-    by_blake2b,
     by_hash_functions,
     half_common,
 )
@@ -65,13 +64,12 @@ class PageTask:
 class MethodText:
     """What is kept of one text: its signature, and its smallest hashes by many hash functions.
 
-    ``smallest`` has one row for each hash function, ``reference`` is the row of BLAKE2b of the
-    joined words; both are empty when MinHash signatures are measured.
+    ``smallest`` has one row for each hash function; it is empty when MinHash signatures are
+    measured.
     """
 
     signature: Signature
     smallest: NDArray[np.uint64]
-    reference: NDArray[np.uint64]
     milliseconds: float
 
 
@@ -101,8 +99,6 @@ class DedupRow:
         With the signatures as this package stores them.
     mean, deviation
         Over hash functions (``shingles`` only).
-    reference
-        With BLAKE2b of the joined words (``shingles`` only).
     words, milliseconds
         Medians over pages.
     """
@@ -111,7 +107,6 @@ class DedupRow:
     decided: Rates
     mean: Rates | None
     deviation: Rates | None
-    reference: Rates | None
     words: float
     milliseconds: float
 
@@ -146,10 +141,9 @@ class DedupResult:
             ("ms", lambda row: f"{row.milliseconds:.1f}"),
         ]
         if self.signature == "shingles":
-            columns[:0] = [
+            columns[1:1] = [
                 (f"mean of {HASH_FUNCTIONS} hashes", lambda row: self._percent(row.mean)),
                 ("deviation", lambda row: self._percent(row.deviation)),
-                ("BLAKE2b", lambda row: self._percent(row.reference)),
             ]
         rows = [[row.method, *(show(row) for _, show in columns)] for row in self.rows]
         rows += [[name, "not installed"] for name in self.not_installed]
@@ -258,10 +252,10 @@ def sign_page(task: PageTask) -> PageTexts:
             continue
         milliseconds = 1000 * (time.process_time() - start)
         found = signature_of(text, RECIPES[task.signature])
-        smallest, reference = np.empty((0, 0), np.uint64), np.empty(0, np.uint64)
+        smallest = np.empty((0, 0), np.uint64)
         if task.signature == "shingles":
-            smallest, reference = by_hash_functions(text), by_blake2b(text)
-        texts[method] = MethodText(found, smallest, reference, milliseconds)
+            smallest = by_hash_functions(text)
+        texts[method] = MethodText(found, smallest, milliseconds)
     return PageTexts(texts, failed)
 
 
@@ -283,23 +277,18 @@ def _row(method: str, texts: Mapping[str, MethodText], pairs: Sequence[Pair]) ->
         for a, b in known
     ]
     decided = rates(pairs, [two is not None and _decided(two[0], two[1]) for two in compared])
-    mean = deviation = reference = None
+    mean = deviation = None
     if any(len(text.smallest) for text in texts.values()):
         none = np.zeros(HASH_FUNCTIONS, dtype=bool)
         votes = np.array([_votes(two[0], two[1]) if two else none for two in compared])
         each = [rates(pairs, votes[:, number]) for number in range(HASH_FUNCTIONS)]
         table = np.array([(one.found, one.kept) for one in each])
         mean, deviation = Rates(*table.mean(axis=0).tolist()), Rates(*table.std(axis=0).tolist())
-        reference = rates(
-            pairs, [two is not None and half_common(two[0].reference, two[1].reference)
-                    for two in compared]
-        )  # fmt: skip
     return DedupRow(
         method=method,
         decided=decided,
         mean=mean,
         deviation=deviation,
-        reference=reference,
         words=float(np.median([text.signature.words for text in texts.values()] or [0])),
         milliseconds=float(np.median([text.milliseconds for text in texts.values()] or [0])),
     )

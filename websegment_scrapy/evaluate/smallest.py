@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from websegment_scrapy.page.words import words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HASH_FUNCTIONS", "by_blake2b", "by_hash_functions", "half_common"]
+__all__ = ["HASH_FUNCTIONS", "by_hash_functions", "half_common"]
 
 HASH_FUNCTIONS = 25
 SEED = 2008
@@ -38,17 +37,3 @@ def by_hash_functions(text: str) -> NDArray[np.uint64]:
     mixed ^= mixed >> np.uint64(33)
     mixed.sort(axis=1)
     return mixed[:, :SMALLEST].copy()
-
-
-def by_blake2b(text: str) -> NDArray[np.uint64]:
-    """Return the smallest hashes by BLAKE2b of the words of a window joined by blanks."""
-    found = words(text)
-    windows = {
-        " ".join(found[start : start + SHINGLE_WIDTH])
-        for start in range(max(len(found) - SHINGLE_WIDTH + 1, min(len(found), 1)))
-    }
-    hashes = sorted(
-        int.from_bytes(blake2b(window.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-        for window in windows
-    )
-    return np.array(hashes[:SMALLEST], dtype=np.uint64)

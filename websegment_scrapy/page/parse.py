@@ -17,6 +17,9 @@ __all__ = ["parse_html"]
 MAX_DEPTH = 1000
 """Nesting kept of a document that is too deep for the parser."""
 
+UNKNOWN_VOID = ("bgsound", "embed", "keygen", "source", "track", "wbr")
+"""Elements without an end tag that libxml2 does not know as such."""
+
 _TOO_DEEP = "depth"
 _EMPTY = b"<html><body></body></html>"
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -36,6 +39,7 @@ def parse_html(text: str) -> etree._Element:
     if root is None:
         root, _ = _parse(_EMPTY)
     assert root is not None
+    _empty_void_elements(root)
     return root
 
 
@@ -55,6 +59,21 @@ def limit_depth(text: str, depth: int = MAX_DEPTH) -> str:
         return match[0] if open_tags <= depth else " "
 
     return _TAG.sub(keep, text)
+
+
+def _empty_void_elements(root: etree._Element) -> None:
+    """Put what libxml2 took into an ``embed`` or ``wbr`` behind it, where browsers have it."""
+    for element in list(root.iter(*UNKNOWN_VOID)):
+        parent = element.getparent()
+        if parent is None or (element.text is None and not len(element)):
+            continue
+        after, tail = element, element.tail
+        element.tail, element.text = element.text, None
+        for child in list(element):
+            after.addnext(child)  # takes the tail along
+            after = child
+        if tail:
+            after.tail = (after.tail or "") + tail
 
 
 def _to_bytes(text: str) -> bytes:
