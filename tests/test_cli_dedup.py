@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.test_store_support import record, words_of
-from websegment_scrapy.cli import dedup, main
+from websegment_scrapy.cli import dedup
+from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.store import PageRecord, Store
 
@@ -40,7 +41,7 @@ def run(*arguments: str) -> int:
     return status
 
 
-@pytest.mark.parametrize("question", ["summary", "clusters", "pairs", "export", "check"])
+@pytest.mark.parametrize("question", ["summary", "clusters", "pairs", "sites", "export", "check"])
 @pytest.mark.parametrize("style", ["table", "jsonl", "csv"])
 def test_every_question_is_answered_in_every_format(
     database: Path, question: str, style: str, capsys: pytest.CaptureFixture[str]
@@ -97,6 +98,22 @@ def test_an_unknown_url_is_said_in_one_line(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("http://never.example/ is not in sqlite:///")
+
+
+@pytest.mark.parametrize("when", ["7d", "90m", "2020-01-31", "2020-01-31T12:00"])
+def test_changes_are_listed_since_a_time(
+    database: Path, when: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("changed", "--since", when, "--new", "--database", str(database), "--format", "jsonl")
+    assert json.loads(capsys.readouterr().out)["url"] == A
+    run("changed", "--since", when, "--database", str(database), "--format", "csv")
+    assert capsys.readouterr().out.startswith("url,seen_at,crawl,decision,changed_share")
+
+
+def test_a_time_that_is_none_is_refused(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run("changed", "--since", "soon", "--database", str(database))
+    assert "'soon' is no time: write" in capsys.readouterr().err
 
 
 def test_pairs_are_written(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ def test_the_first_page_is_new(store: Store) -> None:
     assert query(store, "SELECT url, host, title, words, decision, engine FROM pages") == [
         (A, "example.com", "Title", 120, "new", "justrules")
     ]
-    assert query(store, "SELECT crawl, decision FROM visits") == [("c1", "new")]
+    assert query(store, "SELECT crawl, decision FROM url_history") == [("c1", "new")]
 
 
 def test_a_page_with_the_same_words_is_a_duplicate(store: Store) -> None:

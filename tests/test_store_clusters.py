@@ -18,6 +18,7 @@ from tests.test_store_support import (
     stored_clusters,
     words_of,
 )
+from websegment_scrapy.dedup.decision import Decision
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.store import Database, PageRecord, Store, clusters
 from websegment_scrapy.store.decide import Rules
@@ -61,6 +62,82 @@ def test_clusters_equal_brute_force_after_any_history_of_new_changed_and_failed_
         assert integrity(store) == []
 
 
+def answer(decision: Decision) -> tuple[object, ...]:
+    """Return everything of a decision but its time."""
+    return (
+        decision.kind,
+        decision.url,
+        decision.page_id,
+        decision.duplicate_of,
+        decision.similarity,
+        decision.representative,
+        decision.reason,
+    )
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+@settings(max_examples=40, deadline=None)
+@given(visits=VISITS, sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6))
+def test_a_batch_decides_as_if_its_visits_came_one_by_one(
+    kind: str, visits: list[tuple[int, int, int]], sizes: list[int]
+) -> None:
+    records = []
+    for page, family, step in visits:
+        url = f"http://example.com/{page}"
+        if family == 2 and step > 3:
+            few = PageRecord(url=url, words=3)
+            records.append(PageRecord(url=url, error="failed") if step == 5 else few)
+        else:
+            records.append(record(url, words_of(family, start=9 * step), RECIPES[kind]))
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        open_fast(Path(directory) / "single.db", kind) as single,
+        open_fast(Path(directory) / "batch.db", kind) as batch,
+    ):
+        alone = [answer(single.decide(each)) for each in records]
+        together = []
+        turn = itertools.cycle(sizes)
+        while len(together) < len(records):
+            size = next(turn)
+            some = batch.decide_many(records[len(together) : len(together) + size])
+            together += [answer(decision) for decision in some]
+        assert together == alone
+        columns = "id, url, decision, duplicate_of_id, similarity, cluster_id, words, error"
+        for rows in (
+            f"SELECT {columns} FROM pages ORDER BY id",
+            "SELECT page_id, decision, similarity, duplicate_of_id, reason FROM visits ORDER BY id",
+            "SELECT key, page_id FROM page_keys ORDER BY key, page_id",
+            "SELECT host FROM sites",
+        ):
+            assert query(batch, rows) == query(single, rows)
+        assert integrity(batch) == []
+
+
+def test_fifty_orders_and_interleavings_of_the_same_pages_give_the_same_clusters(
+    tmp_path: Path,
+) -> None:
+    chooser = random.Random(4)
+    pages = {
+        f"http://example.com/{family}/{step}": words_of(family, start=chooser.randrange(90))
+        for family in range(6)
+        for step in range(10)
+    }
+    expected = brute_force_clusters(pages)
+    assert 6 < len(expected) < 60
+    made = {url: record(url, content) for url, content in pages.items()}
+    for order in range(50):
+        names = list(pages)
+        chooser.shuffle(names)
+        path = tmp_path / f"{order}.db"
+        with open_fast(path, "minhash") as one, open_fast(path, "minhash") as other:
+            while names:
+                size = chooser.randint(1, 16)
+                some, names = names[:size], names[size:]
+                chooser.choice((one, other)).decide_many([made[name] for name in some])
+            assert stored_clusters(one) == expected
+            assert integrity(one) == []
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_clusters_do_not_depend_on_the_order_of_pages(tmp_path: Path, seed: int) -> None:
     chooser = random.Random(seed)
@@ -80,7 +157,7 @@ def test_clusters_do_not_depend_on_the_order_of_pages(tmp_path: Path, seed: int)
 
 
 def test_every_order_of_a_chain_gives_one_cluster(tmp_path: Path) -> None:
-    chain = {f"http://example.com/{step}": words_of(3, start=16 * step) for step in range(4)}
+    chain = {f"http://example.com/{step}": words_of(5, start=12 * step) for step in range(4)}
     assert len(brute_force_clusters(chain)) == 1
     for number, order in enumerate(itertools.permutations(chain)):
         with open_fast(tmp_path / f"{number}.db", "minhash") as store:

@@ -46,15 +46,6 @@ def test_another_similarity_is_refused_naming_both(database_url: str) -> None:
         Store.open(database_url, recipe=MINHASH, similarity=0.8)
 
 
-def test_another_schema_version_is_refused_by_writers_and_readers(database_url: str) -> None:
-    with Store.open(database_url, recipe=MINHASH) as store, store.database.write() as connection:
-        connection.execute(text("UPDATE store_info SET value='99' WHERE key='schema_version'"))
-    with pytest.raises(StoreMismatch, match="schema version 99, but 1 is asked for"):
-        Store.open(database_url, recipe=MINHASH)
-    with pytest.raises(StoreMismatch, match="schema version 99"):
-        open_for_reading(database_url)
-
-
 def test_a_damaged_store_info_is_refused(sqlite_url: str) -> None:
     with Store.open(sqlite_url, recipe=MINHASH) as store, store.database.write() as connection:
         connection.execute(text("UPDATE store_info SET value='{}' WHERE key='recipe'"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from websegment_scrapy.store import Database, PageRecord, Store
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.queries import (
     PairRow,
+    changed,
     clusters,
     open_for_reading,
     pages,
     pairs,
+    sites,
     story,
     summary,
 )
@@ -108,6 +111,30 @@ def test_pages_are_read_in_batches_while_a_crawl_writes(
     assert seen == [A, B, C, D, E, "http://late.example/"]
 
 
+def test_changes_since_a_moment_say_how_much(filled: Store) -> None:
+    before = datetime.now(UTC) - timedelta(hours=1)
+    (change,) = changed(filled, before)
+    assert (change.url, change.decision, change.crawl) == (C, "changed", "two")
+    assert change.changed_share == 1.0
+    assert [(row.url, row.decision) for row in changed(filled, before, new_too=True)] == [
+        (A, "new"),
+        (C, "new"),
+        (C, "changed"),
+    ]
+    assert list(changed(filled, datetime.now(UTC) + timedelta(hours=1))) == []
+
+
+def test_sites_are_counted(filled: Store) -> None:
+    filled.decide(record(A + "more", words_of(1)))
+    found = sites(filled)
+    assert [row.host for row in found] == [f"{name}.example" for name in "abcde"]
+    first = found[0]
+    assert (first.pages, first.new, first.duplicate, first.empty, first.failed) == (2, 1, 1, 0, 0)
+    assert [row.failed for row in found] == [0, 0, 0, 1, 0]
+    assert first.last_seen is not None
+    assert first.first_seen < first.last_seen
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -121,6 +148,8 @@ def test_pages_are_read_in_batches_while_a_crawl_writes(
         ("UPDATE pages SET similarity = NULL WHERE id = 2", "do not fit together: 2"),
         ("UPDATE pages SET cluster_id = NULL WHERE id = 3", "without a cluster"),
         ("UPDATE pages SET url = 'x' WHERE id IN (4, 5)", "URLs with more than one page: x"),
+        ("DELETE FROM crawls WHERE name = 'two'", "visits of a crawl that does not exist: 6, 7"),
+        ("DELETE FROM sites WHERE host = 'a.example'", "without a row in sites: a.example"),
         ("UPDATE pages SET signature = :bytes WHERE id = 1", "signature cannot be read: 1"),
     ],
 )

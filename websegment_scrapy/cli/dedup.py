@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
+import re
 import sys
 from dataclasses import asdict, fields
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from websegment_scrapy.cli.segment import open_output
 from websegment_scrapy.store import queries
+from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
+from websegment_scrapy.store.models import SCHEMA_VERSION
+from websegment_scrapy.store.schema import migrate, read_info
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from websegment_scrapy.store.database import Database
 
 __all__ = ["add_parser", "run"]
 
@@ -59,10 +61,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("summary", "numbers of pages, decisions, clusters and visits", _summary)
     clusters = add("clusters", "clusters of near-duplicates, largest first", _clusters)
     clusters.add_argument("--min-size", type=int, default=2, metavar="N", help="default: 2")
-    clusters.add_argument("--limit", type=int, default=None, metavar="N", help="default: all")
+    clusters.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="default: 20; 0: all of them"
+    )
     add("url", "everything about one URL", _url).add_argument("url", metavar="URL")
     add("pairs", "each near-duplicate with the page that it repeats", _pairs)
+    changed = add("changed", "pages whose text has changed, and how much", _changed)
+    changed.add_argument(
+        "--since",
+        type=moment,
+        required=True,
+        metavar="WHEN",
+        help="2026-01-31, 2026-01-31T12:00 (UTC), or a time ago: 90m, 12h, 7d",
+    )
+    changed.add_argument(
+        "--new", action="store_true", help="also pages that were new: all that is new since then"
+    )
+    add("sites", "hosts with their numbers, the largest first", _sites)
     add("export", "all pages", _export)
+    to_migrate = add("migrate", "bring a database of an older version up to date", _summary)
+    to_migrate.set_defaults(run=_migrate)
     add("check", "check that the database is sound (exit status 1 if not)", _check)
 
 
@@ -77,6 +95,21 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
+def _migrate(args: argparse.Namespace) -> int:
+    database = Database.open(args.database, create=True)
+    try:
+        found = migrate(database)
+        with database.read() as connection:
+            read_info(database, connection)
+    finally:
+        database.close()
+    said = "is up to date"
+    if found != SCHEMA_VERSION:
+        said = f"migrated from schema version {found} to {SCHEMA_VERSION}"
+    print(f"{database.name}: {said}", file=sys.stderr)
+    return 0
+
+
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     row = asdict(queries.summary(database))
     if args.format == "table":
@@ -87,7 +120,7 @@ def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    found = queries.clusters(database, args.min_size, args.limit)
+    found = queries.clusters(database, args.min_size, args.limit or None)
     if args.format == "jsonl":
         _write(map(asdict, found), "jsonl", out)
         return 0
@@ -126,6 +159,19 @@ def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    columns = [field.name for field in fields(queries.ChangeRow)]
+    found = queries.changed(database, args.since, new_too=args.new)
+    _write(map(asdict, found), args.format, out, columns)
+    return 0
+
+
+def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    columns = [field.name for field in fields(queries.SiteRow)]
+    _write(map(asdict, queries.sites(database)), args.format, out, columns)
+    return 0
+
+
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     columns = [field.name for field in fields(queries.PageRow)]
     _write(map(asdict, queries.pages(database)), args.format, out, columns)
@@ -139,6 +185,21 @@ def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
     print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
     return 1 if problems else 0
+
+
+def moment(value: str) -> datetime:
+    """Read a time: a date, a date with a time (UTC), or a time ago."""
+    ago = re.fullmatch(r"(\d+)([mhd])", value)
+    if ago:
+        units = {"m": "minutes", "h": "hours", "d": "days"}
+        return datetime.now(UTC) - timedelta(**{units[ago[2]]: int(ago[1])})
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no time: write 2026-01-31, 2026-01-31T12:00 or 7d"
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _write(

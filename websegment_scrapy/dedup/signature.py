@@ -154,12 +154,15 @@ class Signature:
             return []
         if self.recipe.kind == "shingles":
             return sorted(self.values.astype("<u8").view("<i8").tolist())
-        rows = self.values.astype("<u4").reshape(self.recipe.bands, self.recipe.rows)
-        digests = (
-            blake2b(band.to_bytes(4, "little") + row.tobytes(), digest_size=8).digest()
-            for band, row in enumerate(rows)
+        data = self.to_bytes()
+        step = len(data) // self.recipe.bands
+        digests = b"".join(
+            blake2b(
+                band.to_bytes(4, "little") + data[band * step : (band + 1) * step], digest_size=8
+            ).digest()
+            for band in range(self.recipe.bands)
         )
-        return sorted({int.from_bytes(digest, "little", signed=True) for digest in digests})
+        return sorted(set(np.frombuffer(digests, dtype="<i8").tolist()))
 
     def to_bytes(self) -> bytes:
         """Return the values as bytes, the same on every machine."""

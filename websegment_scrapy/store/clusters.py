@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy import and_, bindparam, delete, func, or_, select, text, update
 
 from websegment_scrapy.dedup.components import components
 from websegment_scrapy.dedup.signature import Recipe, Signature, similarities
@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Executable, TextClause
+    from sqlalchemy import ColumnElement, Connection, Executable, TextClause
 
-__all__ = ["MAX_PAGES_PER_KEY", "MAX_REPARTITION", "Match", "find_match", "join", "leave"]
+__all__ = [
+    "MAX_PAGES_PER_KEY",
+    "MAX_REPARTITION",
+    "Match",
+    "find_match",
+    "in_cluster",
+    "join",
+    "leave",
+]
 
 MAX_PAGES_PER_KEY = 500
 """Of each key the earliest pages, up to this many, are compared with a new page.
@@ -36,6 +44,15 @@ MAX_REPARTITION = 1000
 """A cluster with more members than this stays together when one of them leaves it."""
 
 _CHUNK = 1000
+
+
+def in_cluster(cluster: Any) -> ColumnElement[bool]:
+    """Return the condition for the pages of a cluster.
+
+    The representative is found by its id, the others in an index that leaves out representatives.
+    """
+    return or_(and_(Page.cluster_id == cluster, Page.cluster_id != Page.id), Page.id == cluster)
+
 
 _TWIN = (
     select(Page.id, Page.url, Page.cluster_id)
@@ -52,7 +69,7 @@ _MEMBERS = (
         Page.duplicate_of_id,
         Page.last_changed,
     )
-    .where(Page.cluster_id == bindparam("cluster"), Page.id != bindparam("own_id"))
+    .where(in_cluster(bindparam("cluster")), Page.id != bindparam("own_id"))
     .order_by(Page.id)
 )
 _DELETE_KEYS = delete(PageKey).where(
@@ -126,9 +143,10 @@ def join(connection: Connection, representative: int, clusters: Iterable[int]) -
     """Merge clusters into that of a representative, which must have the lowest id of all."""
     others = sorted(set(clusters) - {representative})
     if others:
-        connection.execute(
-            update(Page).where(Page.cluster_id.in_(others)).values(cluster_id=representative)
+        members = or_(
+            and_(Page.cluster_id.in_(others), Page.cluster_id != Page.id), Page.id.in_(others)
         )
+        connection.execute(update(Page).where(members).values(cluster_id=representative))
 
 
 def leave(
@@ -233,9 +251,7 @@ def _stay_together(connection: Connection, page_id: int, cluster: int, recipe: R
         connection.execute(_POINT, changes)
         after = members[-1].id
     connection.execute(
-        update(Page)
-        .where(Page.cluster_id == cluster, Page.id != page_id)
-        .values(cluster_id=first.id)
+        update(Page).where(in_cluster(cluster), Page.id != page_id).values(cluster_id=first.id)
     )
 
 

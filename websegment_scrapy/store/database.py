@@ -8,28 +8,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.store.checkpoint import Checkpointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database"]
+__all__ = ["Database", "StoreUnavailable", "TooManyLocks"]
 
 BUSY_TIMEOUT = 30.0
 """Seconds to wait for another process that writes to the same SQLite file."""
 
+CACHE_KIB = 65_536
+"""Memory for pages of the SQLite file, in KiB: the upper levels of all indexes of a large store."""
+
+LARGE_LOG = 100_000
+"""Pages in SQLite's write-ahead log after which SQLite itself copies them to the file, should
+`Checkpointer` not keep up."""
+
+UNAVAILABLE = ("08", "57P", "53", "40001", "40P01")
+"""Classes and codes of PostgreSQL's errors after which the same transaction may succeed:
+connection, shutdown, resources (disk, memory, connections), serialisation, deadlock."""
+
+OUT_OF_MEMORY = "53200"
+"""PostgreSQL's code for too many locks at once, among others."""
+
 _READ = "websegment_read"
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be reached or written at the moment: try again later."""
+
+
+class TooManyLocks(StoreUnavailable):
+    """PostgreSQL has no room for this many locks: use smaller batches."""
 
 
 class Database:
     """An open database; made by `Database.open`."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: Engine, name: str, checkpointer: Checkpointer | None = None) -> None:
         self.engine = engine
+        self.checkpointer = checkpointer
         self.name = name
         """How messages call the database: without its password."""
 
@@ -49,9 +73,12 @@ class Database:
         """
         parsed = _parse(url)
         name = _display(parsed)
+        checkpointer = None
         try:
             if parsed.get_backend_name() == "sqlite":
                 engine = _sqlite(parsed, name, create, synchronous)
+                if create:
+                    checkpointer = Checkpointer(_file(parsed))
             else:
                 engine = create_engine(
                     parsed, pool_size=2, pool_pre_ping=True, hide_parameters=True
@@ -61,7 +88,7 @@ class Database:
                 f"{name}: the driver is missing ({error}): "
                 'pip install "websegment-scrapy[postgresql]"'
             ) from None
-        return cls(engine, name)
+        return cls(engine, name, checkpointer)
 
     @property
     def is_postgresql(self) -> bool:
@@ -74,8 +101,11 @@ class Database:
 
         On SQLite it is ``BEGIN IMMEDIATE``: one writer at a time, from its first statement on.
         """
-        with self._errors(), self.engine.connect() as connection, connection.begin():
-            yield connection
+        with self._errors(), self.engine.connect() as connection:
+            with connection.begin():
+                yield connection
+            if self.checkpointer is not None:
+                self.checkpointer.after_commit(connection)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -88,6 +118,8 @@ class Database:
 
     def close(self) -> None:
         """Close all connections."""
+        if self.checkpointer is not None:
+            self.checkpointer.close()
         self.engine.dispose()
 
     @contextmanager
@@ -97,7 +129,7 @@ class Database:
         except DBAPIError as error:
             reason = " ".join(str(error.orig).split())
             remedy = _remedy(reason, self.is_postgresql)
-            raise StoreError(f"{self.name}: {reason}: {remedy}") from error
+            raise _kind(error)(f"{self.name}: {reason}: {remedy}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 
@@ -150,13 +182,34 @@ def _remedy(reason: str, postgresql: bool) -> str:
     return "run websegment dedup check on the file"
 
 
+def _kind(error: DBAPIError) -> type[StoreError]:
+    """Tell errors that may pass from those that stay."""
+    if not isinstance(error, OperationalError):
+        return StoreUnavailable if error.connection_invalidated else StoreError
+    reason = str(error.orig)
+    code = getattr(error.orig, "sqlstate", None)
+    if type(error.orig).__module__.startswith("sqlite3"):
+        passing = "locked" in reason or "full" in reason or "busy" in reason
+        return StoreUnavailable if passing else StoreError
+    if code == OUT_OF_MEMORY:
+        return TooManyLocks
+    if error.connection_invalidated or code is None or code.startswith(UNAVAILABLE):
+        return StoreUnavailable
+    return StoreError
+
+
+def _file(url: URL) -> Path:
+    """Return the file of an SQLite database."""
+    return Path(str(url.database).removeprefix("file:").partition("?")[0])
+
+
 def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
     path = url.database
     if not path or path == ":memory:" or "mode=memory" in f"{path}{url.query}":
         raise StoreError(
             f"{name}: a database in memory forgets everything: give a file, sqlite:///FILE"
         )
-    file = Path(path.removeprefix("file:").partition("?")[0])
+    file = _file(url)
     if file.is_dir():
         raise StoreError(f"{name}: {str(file)!r} is a directory: give a file, sqlite:///FILE")
     if not create and not file.exists():
@@ -183,6 +236,8 @@ def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
         if create:
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={synchronous}")
+            connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={LARGE_LOG}")
         else:
             connection.execute("PRAGMA query_only=ON")
 

@@ -1,9 +1,12 @@
-"""The rules by which one visit to a page is decided and stored, within one transaction."""
+"""The rules by which one visit to a page is decided and stored, within one transaction.
+
+This is the general way, which can do everything: replace a page's content, merge and split
+clusters. `batch` takes a short cut for the visits that need none of that.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
@@ -11,18 +14,20 @@ from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import Recipe, Signature, similarity
-from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.clusters import Match, find_match, join, leave
-from websegment_scrapy.store.locks import ClusterLock, LockTooWeak, lock_clusters, lock_keys
+from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
 from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy import Connection
 
     from websegment_scrapy.store.record import PageRecord
 
-__all__ = ["Rules", "decide"]
+__all__ = ["Rules", "SingleVisit", "VisitToDecide"]
 
 _NO_PAGE = 0
 """An id that no page has."""
@@ -70,86 +75,129 @@ class Rules:
     min_words: int
 
 
-def decide(
-    connection: Connection, record: PageRecord, rules: Rules, strength: ClusterLock
-) -> Decision:
-    """Decide one visit and write it down.
+class VisitToDecide:
+    """A record with everything that follows from it alone, computed before any lock is held."""
 
-    Raises
-    ------
-    LockTooWeak
-        Nothing was written; start again with the lock that it names (PostgreSQL only).
-    """
-    transaction = _Transaction(connection, record, rules)
-    transaction.lock(strength)
-    reason = transaction.reason_without_content()
-    if reason is not None:
-        return transaction.without_content(*reason)
-    return transaction.with_content()
+    __slots__ = ("crawl_id", "host", "key", "keys", "reason", "record", "url", "words")
 
-
-class _Transaction:
-    """One visit on its way into the database."""
-
-    def __init__(self, connection: Connection, record: PageRecord, rules: Rules) -> None:
-        self.connection = connection
+    def __init__(self, record: PageRecord, rules: Rules, crawl_id: int) -> None:
+        signature = record.signature
+        if signature is not None and signature.recipe != rules.recipe:
+            raise StoreMismatch(
+                f"the signature of {record.url} has the recipe {signature.recipe.to_json()}, but "
+                f"the database has {rules.recipe.to_json()}: make it with that one"
+            )
         self.record = record
-        self.rules = rules
+        self.crawl_id = crawl_id
         self.url = canonical_url(record.url)
         self.key = url_key(self.url)
-        self.words = record.words if record.signature is None else record.signature.words
-        self.held = ClusterLock.EXCLUSIVE  # SQLite has one writer at a time
-        self.now = datetime.now(UTC)
-
-    def lock(self, strength: ClusterLock) -> None:
-        """Take the locks that PostgreSQL needs, in the order that `locks` explains."""
-        if self.connection.dialect.name != "postgresql":
-            return
-        keys = [int.from_bytes(self.key[:8], "little", signed=True)]
-        if self.record.signature is not None:
-            keys += self.record.signature.keys()
-        lock_keys(self.connection, keys)
-        lock_clusters(self.connection, strength)
-        self.held = strength
-        self.now = datetime.now(UTC)
-
-    def reason_without_content(self) -> tuple[DecisionKind, str] | None:
-        """Return why the visit brought nothing to compare, if so."""
-        if self.record.error is not None:
-            return DecisionKind.FAILED, shorten(self.record.error)
-        if self.words < self.rules.min_words:
-            return (
-                DecisionKind.EMPTY,
-                f"{self.words} words, fewer than the {self.rules.min_words} of min_words",
+        self.host = host_of(self.url)
+        self.words = record.words if signature is None else signature.words
+        self.keys: list[int] = []
+        self.reason: tuple[DecisionKind, str] | None = None
+        """Why the visit brought nothing to compare, if so."""
+        if record.error is not None:
+            self.reason = DecisionKind.FAILED, shorten(record.error)
+        elif self.words < rules.min_words:
+            few = f"{self.words} words, fewer than the {rules.min_words} of min_words"
+            self.reason = DecisionKind.EMPTY, few
+        elif signature is None:
+            raise StoreError(
+                f"the record of {self.url} has {self.words} words but no signature: give both"
             )
-        return None
+        else:
+            self.keys = signature.keys()
 
-    def without_content(self, kind: DecisionKind, reason: str) -> Decision:
+    @property
+    def signature(self) -> Signature:
+        """The signature of a visit that brought something to compare."""
+        assert self.record.signature is not None
+        return self.record.signature
+
+    @property
+    def seen_url(self) -> str | None:
+        """The URL as it was fetched, when it differs from the canonical one."""
+        seen = clean(self.record.url)
+        return None if seen == self.url else seen
+
+    def described(self) -> dict[str, Any]:
+        """Return the columns that simply repeat the record."""
+        record = self.record
+        return {
+            "title": shorten(record.title),
+            "engine": clean(record.engine),
+            "model": clean(record.model),
+            "rendered": record.rendered,
+            "render_error": None if record.render_error is None else shorten(record.render_error),
+            "http_status": record.http_status,
+            "crawl_id": self.crawl_id,
+        }
+
+
+class SingleVisit:
+    """One visit on its way into the database; ``held`` says how strongly clusters are locked."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        visit: VisitToDecide,
+        rules: Rules,
+        held: ClusterLock,
+        now: datetime,
+    ) -> None:
+        self.connection = connection
+        self.todo = visit
+        self.record = visit.record
+        self.rules = rules
+        self.url = visit.url
+        self.key = visit.key
+        self.words = visit.words
+        self.held = held
+        self.now = now
+
+    def decide(self) -> Decision:
+        """Decide the visit and write it down.
+
+        Raises
+        ------
+        LockTooWeak
+            Start the transaction again with the lock that it names (PostgreSQL only).
+        """
+        if self.todo.reason is not None:
+            return self._without_content(*self.todo.reason)
+        return self._with_content()
+
+    def _without_content(self, kind: DecisionKind, reason: str) -> Decision:
         """Note a visit that failed or found too few words; content stored before stays."""
-        page = self.page()
+        page = self._page()
         error = reason if kind is DecisionKind.FAILED else None
-        outcome = {"http_status": self.record.http_status, "error": error, "last_seen": self.now}
+        outcome = {
+            "http_status": self.record.http_status,
+            "error": error,
+            "crawl_id": self.todo.crawl_id,
+            "last_seen": self.now,
+        }
         if page is None:
-            values = {**self.described(), **outcome, "decision": kind, "words": self.words}
-            page_id = self.insert(values)
+            values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
+            page_id = self._insert(values)
         elif page.signature is None:
             page_id = page.id
-            values = {**self.described(), **outcome, "decision": kind, "words": self.words}
-            self.update(page_id, values)
+            values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
+            self._update(page_id, values)
         else:
             page_id = page.id
-            self.update(page_id, outcome)
-        self.visit(page_id, kind, reason=reason)
-        return self.answer(kind, page_id, page, reason=reason)
+            self._update(page_id, outcome)
+        self._visit(page_id, kind, reason=reason)
+        return self._answer(kind, page_id, page, reason=reason)
 
-    def with_content(self) -> Decision:
+    def _with_content(self) -> Decision:
         """Decide on a visit that found enough words."""
-        signature = self.signature()
-        page = self.page()
+        signature = self.todo.signature
+        page = self._page()
         former = None if page is None else page.signature
         if page is not None and former is not None and _same_words(former, signature):
-            return self.unchanged(page)
-        page, match = self.page_and_match(signature)
+            return self._unchanged(page)
+        page, match = self._page_and_match(signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
         shown = None if match is None else match.similarity
         if page is not None and former is not None and page.cluster_id is not None:
@@ -157,9 +205,9 @@ class _Transaction:
             shown = similarity(former, signature)
             leave(self.connection, page.id, page.cluster_id, former, self.rules.similarity)
             match = find_match(self.connection, signature, self.rules.similarity, page.id)
-        page_id, representative = self.store(page, signature, match)
-        self.visit(page_id, kind, shown, None if match is None else match.page_id)
-        return self.answer(
+        page_id, representative = self._store(page, signature, match)
+        self._visit(page_id, kind, shown, None if match is None else match.page_id)
+        return self._answer(
             kind,
             page_id,
             page,
@@ -168,12 +216,12 @@ class _Transaction:
             representative=representative,
         )
 
-    def unchanged(self, page: _Stored) -> Decision:
+    def _unchanged(self, page: _Stored) -> Decision:
         """Note a visit that found the same words again."""
         standing = self.connection.execute(_STANDING, {"own_id": page.id}).one()
-        self.update(page.id, {**self.described(), "error": None, "last_seen": self.now})
-        self.visit(page.id, DecisionKind.UNCHANGED, standing.similarity, standing.duplicate_of_id)
-        return self.answer(
+        self._update(page.id, {**self.todo.described(), "error": None, "last_seen": self.now})
+        self._visit(page.id, DecisionKind.UNCHANGED, standing.similarity, standing.duplicate_of_id)
+        return self._answer(
             DecisionKind.UNCHANGED,
             page.id,
             page,
@@ -182,26 +230,22 @@ class _Transaction:
             representative=standing.representative,
         )
 
-    def page_and_match(self, signature: Signature) -> tuple[_Stored | None, Match | None]:
-        """Read the page's row and its match under a cluster lock that is strong enough."""
-        while True:
-            page = self.page()
-            own_id = _NO_PAGE if page is None else page.id
-            match = find_match(self.connection, signature, self.rules.similarity, own_id)
-            needed = _needed_lock(page, match)
-            if needed <= self.held:
-                return page, match
-            if self.held is not ClusterLock.NONE:
-                raise LockTooWeak(needed)
-            lock_clusters(self.connection, needed)
-            self.held = needed
+    def _page_and_match(self, signature: Signature) -> tuple[_Stored | None, Match | None]:
+        """Read the page's row and its match, if the cluster lock is strong enough for them."""
+        page = self._page()
+        own_id = _NO_PAGE if page is None else page.id
+        match = find_match(self.connection, signature, self.rules.similarity, own_id)
+        needed = _needed_lock(page, match)
+        if needed > self.held:
+            raise LockTooWeak(needed)
+        return page, match
 
-    def store(
+    def _store(
         self, page: _Stored | None, signature: Signature, match: Match | None
     ) -> tuple[int, str]:
         """Write a page's content, keys and cluster; return its id and its representative's URL."""
         values = {
-            **self.described(),
+            **self.todo.described(),
             "words": signature.words,
             "content_hash": signature.content_hash,
             "signature": signature.to_bytes(),
@@ -214,12 +258,12 @@ class _Transaction:
         }
         clusters = frozenset[int]() if match is None else match.clusters
         if page is None:
-            page_id = self.insert(values)
+            page_id = self._insert(values)
         else:
             page_id = page.id
-            self.update(page_id, values)
+            self._update(page_id, values)
         representative = min((page_id, *clusters))
-        self.update(page_id, {"cluster_id": representative})
+        self._update(page_id, {"cluster_id": representative})
         join(self.connection, representative, clusters)
         keys = signature.keys()
         self.connection.execute(_INSERT_KEYS, [{"key": key, "page_id": page_id} for key in keys])
@@ -228,15 +272,7 @@ class _Transaction:
         url = select(Page.url).where(Page.id == representative)
         return page_id, self.connection.execute(url).scalar_one()
 
-    def signature(self) -> Signature:
-        signature = self.record.signature
-        if signature is None:
-            raise StoreError(
-                f"the record of {self.url} has {self.words} words but no signature: give both"
-            )
-        return signature
-
-    def page(self) -> _Stored | None:
+    def _page(self) -> _Stored | None:
         row = self.connection.execute(_PAGE, {"key": self.key}).first()
         if row is None:
             return None
@@ -247,31 +283,21 @@ class _Transaction:
             )
         return _Stored(row.id, signature, row.cluster_id, row.first_seen)
 
-    def described(self) -> dict[str, Any]:
-        """Return the columns that simply repeat the record."""
-        record = self.record
-        return {
-            "title": shorten(record.title),
-            "engine": clean(record.engine),
-            "rendered": record.rendered,
-            "render_error": None if record.render_error is None else shorten(record.render_error),
-            "http_status": record.http_status,
-        }
-
-    def insert(self, values: dict[str, Any]) -> int:
+    def _insert(self, values: dict[str, Any]) -> int:
         fixed = {
             "url": self.url,
+            "seen_url": self.todo.seen_url,
             "url_key": self.key,
-            "host": host_of(self.url),
+            "host": self.todo.host,
             "first_seen": self.now,
         }
         page_id: int = self.connection.execute(_INSERT_PAGE, {**fixed, **values}).scalar_one()
         return page_id
 
-    def update(self, page_id: int, values: dict[str, Any]) -> None:
+    def _update(self, page_id: int, values: dict[str, Any]) -> None:
         self.connection.execute(update(Page).where(Page.id == page_id).values(**values))
 
-    def visit(
+    def _visit(
         self,
         page_id: int,
         kind: DecisionKind,
@@ -284,7 +310,7 @@ class _Transaction:
             {
                 "page_id": page_id,
                 "seen_at": self.now,
-                "crawl": clean(self.record.crawl),
+                "crawl_id": self.todo.crawl_id,
                 "decision": kind,
                 "similarity": similarity,
                 "duplicate_of_id": duplicate_of_id,
@@ -292,7 +318,7 @@ class _Transaction:
             },
         )
 
-    def answer(
+    def _answer(
         self,
         kind: DecisionKind,
         page_id: int,

@@ -35,6 +35,15 @@ INVARIANTS = {
     "visits to a page that does not exist": (
         "SELECT id FROM visits WHERE page_id NOT IN (SELECT id FROM pages) ORDER BY id"
     ),
+    "visits of a crawl that does not exist": (
+        "SELECT id FROM visits WHERE crawl_id NOT IN (SELECT id FROM crawls) ORDER BY id"
+    ),
+    "pages of a crawl that does not exist": (
+        "SELECT id FROM pages WHERE crawl_id NOT IN (SELECT id FROM crawls) ORDER BY id"
+    ),
+    "hosts without a row in sites": (
+        "SELECT DISTINCT host FROM pages WHERE host NOT IN (SELECT host FROM sites) ORDER BY host"
+    ),
     "pages with a content but without a cluster, or the other way round": (
         "SELECT id FROM pages WHERE (signature IS NULL) <> (cluster_id IS NULL) "
         "OR (signature IS NULL) <> (content_hash IS NULL) "

@@ -9,12 +9,13 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
     String,
     TypeDecorator,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -23,27 +24,46 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 __all__ = [
-    "DUPLICATES_VIEW",
     "SCHEMA_VERSION",
+    "VIEWS",
     "Base",
+    "Crawl",
     "Page",
     "PageKey",
+    "Site",
     "StoreInfo",
+    "TemplateCount",
     "UtcDateTime",
     "Visit",
 ]
 
-SCHEMA_VERSION = 1
-"""Raised whenever a table, column or view changes."""
+SCHEMA_VERSION = 2
+"""Raised whenever a table, column or view changes, together with a new migration."""
 
-DUPLICATES_VIEW = """\
-CREATE VIEW duplicates AS
+VIEWS = {
+    "duplicates": """\
 SELECT page.url AS url, original.url AS duplicate_of, first.url AS representative,
        page.similarity AS similarity
 FROM pages AS page
 JOIN pages AS original ON original.id = page.duplicate_of_id
-JOIN pages AS first ON first.id = page.cluster_id"""
-"""The view for users of plain SQL: who is a near-duplicate of whom."""
+JOIN pages AS first ON first.id = page.cluster_id""",
+    "clusters": """\
+SELECT first.id AS cluster_id, first.url AS representative, first.title AS title,
+       sizes.pages AS pages
+FROM (SELECT cluster_id, count(*) + 1 AS pages FROM pages
+      WHERE cluster_id <> id GROUP BY cluster_id) AS sizes
+JOIN pages AS first ON first.id = sizes.cluster_id""",
+    "url_history": """\
+SELECT page.url AS url, visit.seen_at AS seen_at, crawl.name AS crawl,
+       visit.decision AS decision, visit.similarity AS similarity,
+       CASE WHEN visit.decision = 'changed' THEN 1 - visit.similarity END AS changed_share,
+       original.url AS duplicate_of, visit.reason AS reason
+FROM visits AS visit
+JOIN pages AS page ON page.id = visit.page_id
+JOIN crawls AS crawl ON crawl.id = visit.crawl_id
+LEFT JOIN pages AS original ON original.id = visit.duplicate_of_id""",
+}
+"""The views for users of plain SQL; they stay when the tables below them change."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -84,6 +104,18 @@ class UtcDateTime(TypeDecorator[datetime]):
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
+def _refers(column: str, target: str) -> ForeignKeyConstraint:
+    """Return a foreign key, on SQLite only.
+
+    On PostgreSQL each one is a trigger that locks the row referred to, for every row written: many
+    crawlers would queue up for the row of their crawl or of a popular page. There the store's own
+    locks keep references whole, and `integrity` checks them.
+    """
+    constraint = ForeignKeyConstraint([column], [target])
+    constraint.ddl_if(dialect="sqlite")
+    return constraint
+
+
 class Base(DeclarativeBase):
     """Base of the models."""
 
@@ -102,11 +134,32 @@ class Page(Base):
 
     __tablename__ = "pages"
     __table_args__ = (
+        _refers("duplicate_of_id", "pages.id"),
+        _refers("cluster_id", "pages.id"),
         # An index for users' queries by URL. PostgreSQL's B-tree refuses long URLs, its hash index
         # does not; the crawl itself looks up `url_key`.
         Index("pages_url", "url", postgresql_using="hash"),
         Index("pages_content", "content_hash", "id"),
-        Index("pages_cluster", "cluster_id"),
+        # A representative has its own id as cluster, so the index holds the other members only:
+        # clusters are counted and listed from it without reading all pages.
+        Index(
+            "pages_cluster",
+            "cluster_id",
+            sqlite_where=text("cluster_id <> id"),
+            postgresql_where=text("cluster_id <> id"),
+        ),
+        Index(
+            "pages_duplicate_of",
+            "duplicate_of_id",
+            sqlite_where=text("duplicate_of_id IS NOT NULL"),
+            postgresql_where=text("duplicate_of_id IS NOT NULL"),
+        ),
+        Index(
+            "pages_without_text",
+            "decision",
+            sqlite_where=text("signature IS NULL"),
+            postgresql_where=text("signature IS NULL"),
+        ),
         CheckConstraint(
             "decision IN ('new', 'duplicate', 'empty', 'failed')", name="pages_decision"
         ),
@@ -120,6 +173,7 @@ class Page(Base):
 
     id: Mapped[int] = mapped_column(_Id, primary_key=True)
     url: Mapped[str] = mapped_column(String)
+    seen_url: Mapped[str | None] = mapped_column(String)
     url_key: Mapped[bytes] = mapped_column(LargeBinary(16), unique=True)
     host: Mapped[str] = mapped_column(String)
     title: Mapped[str] = mapped_column(String)
@@ -127,14 +181,16 @@ class Page(Base):
     content_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
     signature: Mapped[bytes | None] = mapped_column(LargeBinary)
     decision: Mapped[str] = mapped_column(String(9))
-    duplicate_of_id: Mapped[int | None] = mapped_column(ForeignKey("pages.id"))
+    duplicate_of_id: Mapped[int | None] = mapped_column(_Id)
     similarity: Mapped[float | None]
-    cluster_id: Mapped[int | None] = mapped_column(ForeignKey("pages.id"))
+    cluster_id: Mapped[int | None] = mapped_column(_Id)
     engine: Mapped[str] = mapped_column(String)
+    model: Mapped[str] = mapped_column(String, server_default="")
     rendered: Mapped[bool]
     render_error: Mapped[str | None] = mapped_column(String)
     http_status: Mapped[int | None]
     error: Mapped[str | None] = mapped_column(String)
+    crawl_id: Mapped[int | None] = mapped_column(_Id)
     first_seen: Mapped[datetime] = mapped_column(UtcDateTime)
     last_seen: Mapped[datetime] = mapped_column(UtcDateTime)
     last_changed: Mapped[datetime | None] = mapped_column(UtcDateTime)
@@ -147,9 +203,40 @@ class PageKey(Base):
     __table_args__ = ({"sqlite_with_rowid": False},)
 
     key: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    page_id: Mapped[int] = mapped_column(
-        _Id, ForeignKey("pages.id"), primary_key=True, autoincrement=False
-    )
+    page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
+
+
+class Crawl(Base):
+    """One row for each crawl that wrote to the database."""
+
+    __tablename__ = "crawls"
+
+    id: Mapped[int] = mapped_column(_Id, primary_key=True)
+    name: Mapped[str] = mapped_column(String, unique=True)
+    started: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class Site(Base):
+    """One row for each host: when it was met, and what was forgotten of it."""
+
+    __tablename__ = "sites"
+
+    host: Mapped[str] = mapped_column(String, primary_key=True)
+    first_seen: Mapped[datetime] = mapped_column(UtcDateTime)
+    template_pages: Mapped[int] = mapped_column(_Id, server_default="0")
+    forgotten_pages: Mapped[int] = mapped_column(_Id, server_default="0")
+    forgotten_visits: Mapped[int] = mapped_column(_Id, server_default="0")
+
+
+class TemplateCount(Base):
+    """On how many pages of a site a part of its template was seen."""
+
+    __tablename__ = "template_counts"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    host: Mapped[str] = mapped_column(String, primary_key=True)
+    part: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    pages: Mapped[int] = mapped_column(_Id)
 
 
 class Visit(Base):
@@ -157,7 +244,15 @@ class Visit(Base):
 
     __tablename__ = "visits"
     __table_args__ = (
+        _refers("page_id", "pages.id"),
+        _refers("duplicate_of_id", "pages.id"),
         Index("visits_page", "page_id"),
+        Index(
+            "visits_changed",
+            "seen_at",
+            sqlite_where=text("decision = 'changed'"),
+            postgresql_where=text("decision = 'changed'"),
+        ),
         CheckConstraint(
             "decision IN ('new', 'duplicate', 'unchanged', 'changed', 'empty', 'failed')",
             name="visits_decision",
@@ -165,10 +260,10 @@ class Visit(Base):
     )
 
     id: Mapped[int] = mapped_column(_Id, primary_key=True)
-    page_id: Mapped[int] = mapped_column(ForeignKey("pages.id"))
+    page_id: Mapped[int] = mapped_column(_Id)
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    crawl: Mapped[str] = mapped_column(String)
+    crawl_id: Mapped[int] = mapped_column(_Id)
     decision: Mapped[str] = mapped_column(String(9))
     similarity: Mapped[float | None]
-    duplicate_of_id: Mapped[int | None] = mapped_column(ForeignKey("pages.id"))
+    duplicate_of_id: Mapped[int | None] = mapped_column(_Id)
     reason: Mapped[str | None] = mapped_column(String)

@@ -1,4 +1,4 @@
-"""Questions to a dedup database: summary, clusters, one URL's story, pairs, all pages.
+"""Questions to a dedup database: summary, clusters, one URL's story, pairs, changes, sites, pages.
 
 Every function reads in short transactions of its own, so crawls may write meanwhile.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, case, func, literal_column, or_, select
 from sqlalchemy.orm import aliased
 
+from websegment_scrapy.store.clusters import in_cluster
 from websegment_scrapy.store.database import Database
-from websegment_scrapy.store.models import Page, Visit
+from websegment_scrapy.store.models import Crawl, Page, Site, Visit
 from websegment_scrapy.store.record import canonical_url, url_key
 from websegment_scrapy.store.schema import read_info
 
@@ -25,16 +26,20 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.store import Store
 
 __all__ = [
+    "ChangeRow",
     "ClusterRow",
     "PageRow",
     "PairRow",
+    "SiteRow",
     "Story",
     "Summary",
     "VisitRow",
+    "changed",
     "clusters",
     "open_for_reading",
     "pages",
     "pairs",
+    "sites",
     "story",
     "summary",
 ]
@@ -42,6 +47,7 @@ __all__ = [
 _BATCH = 1000
 
 _Original, _First = aliased(Page, name="original"), aliased(Page, name="first")
+_MEMBERS = select(Page.url, Page.title).where(in_cluster(bindparam("cluster"))).order_by(Page.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,12 @@ class PageRow:
     similarity: float | None
     representative: str | None
     engine: str
+    model: str
     rendered: bool
     render_error: str | None
     http_status: int | None
     error: str | None
+    crawl: str | None
     first_seen: datetime
     last_seen: datetime
     last_changed: datetime | None
@@ -118,6 +126,33 @@ class PairRow:
     duplicate_of: str
     representative: str
     similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A page that is new or has changed, and how much: 0 to 1, for a page that was known."""
+
+    url: str
+    seen_at: datetime
+    crawl: str
+    decision: str
+    changed_share: float | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRow:
+    """One host in numbers; ``forgotten`` pages are counted nowhere else."""
+
+    host: str
+    pages: int
+    new: int
+    duplicate: int
+    empty: int
+    failed: int
+    first_seen: datetime
+    last_seen: datetime | None
+    forgotten: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,44 +182,54 @@ def database_of(source: Store | Database) -> Database:
 
 
 def summary(source: Store | Database) -> Summary:
-    """Count pages, decisions, clusters and visits."""
+    """Count pages, decisions, clusters and visits.
+
+    Every number comes from an index, so it takes no reading of all pages.
+    """
     database = database_of(source)
     with database.read() as connection:
         info = read_info(database, connection)
-        by_decision: dict[str, int] = {
+
+        def count(what: Any, *conditions: Any) -> int:
+            query = select(func.count()).select_from(what).where(*conditions)
+            found: int = connection.execute(query).scalar_one()
+            return found
+
+        pages = count(Page)
+        duplicate = count(Page, Page.duplicate_of_id.is_not(None))
+        without: dict[str, int] = {
             row.decision: row.number
             for row in connection.execute(
-                select(Page.decision, func.count().label("number")).group_by(Page.decision)
+                select(Page.decision, func.count().label("number"))
+                .where(Page.signature.is_(None))
+                .group_by(Page.decision)
             )
         }
-        spans = connection.execute(
-            select(
-                func.count(func.distinct(Page.host)).label("hosts"),
-                func.min(Page.first_seen).label("first"),
-                func.max(Page.last_seen).label("last"),
-            )
-        ).one()
         sizes = _sizes(2).subquery()
         groups = connection.execute(
             select(func.count().label("number"), func.max(sizes.c.size).label("largest"))
         ).one()
-        visits = connection.execute(select(func.count()).select_from(Visit)).scalar_one()
+        visits = count(Visit)
+        hosts = count(Site)
+        moment = select(Visit.seen_at).limit(1)
+        first = connection.execute(moment.order_by(Visit.id)).scalar()
+        last = connection.execute(moment.order_by(Visit.id.desc())).scalar()
     return Summary(
         database=database.name,
         signature=info.recipe.kind,
         similarity=info.similarity,
         created=info.created,
-        pages=sum(by_decision.values()),
-        new=by_decision.get("new", 0),
-        duplicate=by_decision.get("duplicate", 0),
-        empty=by_decision.get("empty", 0),
-        failed=by_decision.get("failed", 0),
-        hosts=spans.hosts,
+        pages=pages,
+        new=pages - duplicate - sum(without.values()),
+        duplicate=duplicate,
+        empty=without.get("empty", 0),
+        failed=without.get("failed", 0),
+        hosts=hosts,
         clusters=groups.number,
         largest_cluster=groups.largest or 0,
         visits=visits,
-        first_seen=spans.first,
-        last_seen=spans.last,
+        first_seen=first,
+        last_seen=last,
     )
 
 
@@ -193,21 +238,80 @@ def clusters(
 ) -> list[ClusterRow]:
     """Return the clusters with at least `min_size` pages, largest first."""
     with database_of(source).read() as connection:
-        sizes = _sizes(min_size).order_by(func.count().desc(), Page.cluster_id)
+        sizes = _sizes(min_size).order_by(literal_column("size").desc(), Page.cluster_id)
         rows = connection.execute(sizes if limit is None else sizes.limit(limit)).all()
         result = []
         for row in rows:
-            members = connection.execute(
-                select(Page.url, Page.title)
-                .where(Page.cluster_id == row.cluster_id)
-                .order_by(Page.id)
-            ).all()
+            members = connection.execute(_MEMBERS, {"cluster": row.cluster_id}).all()
             result.append(
                 ClusterRow(
                     members[0].url, members[0].title, row.size, tuple(m.url for m in members)
                 )
             )
         return result
+
+
+def changed(
+    source: Store | Database, since: datetime, *, new_too: bool = False
+) -> Iterator[ChangeRow]:
+    """Yield the visits since a moment that found other words than before, in order of time.
+
+    With `new_too` also those that found a page for the first time: all that is new since then,
+    without near-duplicates of what was known.
+    """
+    kinds = ("changed", "new") if new_too else ("changed",)
+    chosen = [Visit.decision == kind for kind in kinds]
+    query = (
+        select(
+            Visit.id,
+            Page.url,
+            Visit.seen_at,
+            Crawl.name,
+            Visit.decision,
+            case((Visit.decision == "changed", 1 - Visit.similarity)),
+            Page.title,
+        )
+        .join(Page, Page.id == Visit.page_id)
+        .join(Crawl, Crawl.id == Visit.crawl_id)
+        .where(Visit.seen_at >= since, or_(*chosen))
+    )
+    for row in _in_batches(database_of(source), query, Visit.id):
+        yield ChangeRow(*row[1:])
+
+
+def sites(source: Store | Database) -> list[SiteRow]:
+    """Return every host with its numbers, the largest first."""
+
+    def of(decision: str) -> Any:
+        return func.sum(case((Page.decision == decision, 1), else_=0)).label(decision)
+
+    numbers = (
+        select(
+            Page.host,
+            func.count().label("pages"),
+            *[of(decision) for decision in ("new", "duplicate", "empty", "failed")],
+            func.max(Page.last_seen).label("last_seen"),
+        )
+        .group_by(Page.host)
+        .subquery()
+    )
+    query = (
+        select(
+            Site.host,
+            func.coalesce(numbers.c.pages, 0),
+            func.coalesce(numbers.c.new, 0),
+            func.coalesce(numbers.c.duplicate, 0),
+            func.coalesce(numbers.c.empty, 0),
+            func.coalesce(numbers.c.failed, 0),
+            Site.first_seen,
+            numbers.c.last_seen,
+            Site.forgotten_pages,
+        )
+        .outerjoin(numbers, numbers.c.host == Site.host)
+        .order_by(func.coalesce(numbers.c.pages, 0).desc(), Site.host)
+    )
+    with database_of(source).read() as connection:
+        return [SiteRow(*row) for row in connection.execute(query)]
 
 
 def story(source: Store | Database, url: str) -> Story | None:
@@ -218,19 +322,20 @@ def story(source: Store | Database, url: str) -> Story | None:
         if row is None:
             return None
         page = PageRow(*row)
-        cluster = select(Page.cluster_id).where(Page.id == page.id).scalar_subquery()
+        cluster = connection.execute(select(Page.cluster_id).where(Page.id == page.id)).scalar_one()
         others = connection.execute(
-            select(Page.url).where(Page.cluster_id == cluster, Page.id != page.id).order_by(Page.id)
+            select(Page.url).where(in_cluster(cluster), Page.id != page.id).order_by(Page.id)
         ).scalars()
         visits = connection.execute(
             select(
                 Visit.seen_at,
-                Visit.crawl,
+                Crawl.name,
                 Visit.decision,
                 Visit.similarity,
                 _Original.url,
                 Visit.reason,
             )
+            .join(Crawl, Crawl.id == Visit.crawl_id)
             .outerjoin(_Original, _Original.id == Visit.duplicate_of_id)
             .where(Visit.page_id == page.id)
             .order_by(Visit.id)
@@ -256,11 +361,23 @@ def pages(source: Store | Database) -> Iterator[PageRow]:
 
 
 def _sizes(min_size: int) -> Any:
+    """Return the query for the sizes of clusters.
+
+    Clusters of one page are those that are in no other cluster; all others are counted in the
+    index of the members that do not represent their cluster.
+    """
+    members = (
+        select(Page.cluster_id, (func.count() + 1).label("size"))
+        .where(Page.cluster_id != Page.id)
+        .group_by(Page.cluster_id)
+        .having(func.count() + 1 >= min_size)
+    )
+    if min_size > 1:
+        return members
     return (
         select(Page.cluster_id, func.count().label("size"))
         .where(Page.cluster_id.is_not(None))
         .group_by(Page.cluster_id)
-        .having(func.count() >= min_size)
     )
 
 
@@ -278,24 +395,27 @@ def _page_rows() -> Any:
             Page.similarity,
             _First.url,
             Page.engine,
+            Page.model,
             Page.rendered,
             Page.render_error,
             Page.http_status,
             Page.error,
+            Crawl.name,
             Page.first_seen,
             Page.last_seen,
             Page.last_changed,
         )
         .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
         .outerjoin(_First, _First.id == Page.cluster_id)
+        .outerjoin(Crawl, Crawl.id == Page.crawl_id)
     )
 
 
-def _in_batches(database: Database, query: Any) -> Iterator[tuple[Any, ...]]:
-    """Run a query on pages in batches by id, so that no long transaction stays open."""
+def _in_batches(database: Database, query: Any, column: Any = Page.id) -> Iterator[tuple[Any, ...]]:
+    """Run a query in batches by id, so that no long transaction stays open."""
     after = 0
     while True:
-        batch: Executable = query.where(Page.id > after).order_by(Page.id).limit(_BATCH)
+        batch: Executable = query.where(column > after).order_by(column).limit(_BATCH)
         with database.read() as connection:
             rows = [tuple(row) for row in connection.execute(batch)]
         yield from rows

@@ -34,6 +34,8 @@ class PageRecord:
         Signature of the main text; ``None`` when there is no text or the page failed.
     engine
         Name of the segmentation engine.
+    model
+        Version of the engine's model, if it has one.
     rendered
         Whether the page came from a browser.
     render_error
@@ -51,6 +53,7 @@ class PageRecord:
     words: int = 0
     signature: Signature | None = None
     engine: str = ""
+    model: str = ""
     rendered: bool = False
     render_error: str | None = None
     http_status: int | None = None

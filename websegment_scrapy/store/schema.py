@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import bindparam, insert, inspect, select, text
 
 from websegment_scrapy.dedup.signature import Recipe
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.locks import lock_schema
-from websegment_scrapy.store.models import DUPLICATES_VIEW, SCHEMA_VERSION, Base, StoreInfo
+from websegment_scrapy.store.models import (
+    SCHEMA_VERSION,
+    VIEWS,
+    Base,
+    Crawl,
+    StoreInfo,
+    UtcDateTime,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from websegment_scrapy.store.database import Database
 
-__all__ = ["Info", "prepare", "read_info"]
+__all__ = ["Info", "crawl_id", "migrate", "prepare", "read_info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +38,38 @@ class Info:
 
 
 def prepare(database: Database, recipe: Recipe, similarity: float) -> None:
-    """Make the tables in a new database; refuse one that was made for something else.
+    """Make the tables in a new database, migrate an older one, refuse one made for something else.
 
-    Several processes may do this to the same new database at the same moment.
+    Several processes may do this to the same database at the same moment.
     """
-    with database.read() as connection:
-        exists = _is_store(connection)
-    if not exists:
-        with database.write() as connection:
-            lock_schema(connection)
-            if not _is_store(connection):
-                _create(database, connection, recipe, similarity)
+    migrate(database, recipe, similarity)
     with database.read() as connection:
         found = read_info(database, connection)
     _compare(database, "signature recipe", found.recipe.to_json(), recipe.to_json())
     _compare(database, "similarity", repr(found.similarity), repr(similarity))
+
+
+def migrate(
+    database: Database, recipe: Recipe | None = None, similarity: float | None = None
+) -> int:
+    """Bring a database to the present schema; return the version that it had (0: new).
+
+    Without a recipe and a similarity a new database is not made.
+    """
+    with database.read() as connection:
+        version = _version(database, connection)
+    if version == SCHEMA_VERSION:
+        return version
+    with database.write() as connection:
+        lock_schema(connection)
+        version = _version(database, connection)
+        if version == 0 and recipe is not None and similarity is not None:
+            _create(database, connection, recipe, similarity)
+        elif 0 < version < SCHEMA_VERSION:
+            from websegment_scrapy.store.migrations import upgrade
+
+            upgrade(connection, version, SCHEMA_VERSION)
+    return version
 
 
 def read_info(database: Database, connection: Connection) -> Info:
@@ -55,8 +79,13 @@ def read_info(database: Database, connection: Connection) -> Info:
             f"{database.name} is no websegment database (it has no table store_info): "
             "name the one that the crawl wrote"
         )
+    version = _version(database, connection)
+    if version < SCHEMA_VERSION:
+        raise StoreMismatch(
+            f"{database.name} has the schema version {version}, this websegment-scrapy needs "
+            f"{SCHEMA_VERSION}: run websegment dedup migrate, or a crawl, which does the same"
+        )
     values = {row.key: row.value for row in connection.execute(select(StoreInfo))}
-    _compare(database, "schema version", values.get("schema_version"), str(SCHEMA_VERSION))
     try:
         return Info(
             Recipe.from_json(values["recipe"]),
@@ -70,20 +99,57 @@ def read_info(database: Database, connection: Connection) -> Info:
         ) from error
 
 
+def crawl_id(connection: Connection, name: str) -> int:
+    """Return the number of a crawl, and write the crawl down when it is new."""
+    values = {"name": name, "now": datetime.now(UTC)}
+    new = text(
+        "INSERT INTO crawls (name, started) VALUES (:name, :now) ON CONFLICT (name) DO NOTHING"
+    ).bindparams(bindparam("now", type_=UtcDateTime()))
+    connection.execute(new, values)
+    found: int = connection.execute(select(Crawl.id).where(Crawl.name == name)).scalar_one()
+    return found
+
+
+def _version(database: Database, connection: Connection) -> int:
+    """Return the schema version of a database, 0 for one without tables; refuse a newer one."""
+    if not _is_store(connection):
+        return 0
+    found = connection.execute(
+        select(StoreInfo.value).where(StoreInfo.key == "schema_version")
+    ).scalar()
+    try:
+        version = int(str(found))
+    except ValueError:
+        raise StoreMismatch(
+            f"{database.name}: its table store_info is damaged (schema version {found!r}): "
+            "restore it from a backup, or start with a new database"
+        ) from None
+    if version > SCHEMA_VERSION:
+        raise StoreMismatch(
+            f"{database.name} was made by a newer websegment-scrapy (schema version {version}, "
+            f"this one knows up to {SCHEMA_VERSION}): pip install --upgrade websegment-scrapy"
+        )
+    return version
+
+
 def _is_store(connection: Connection) -> bool:
     return inspect(connection).has_table(StoreInfo.__tablename__)
 
 
 def _create(database: Database, connection: Connection, recipe: Recipe, similarity: float) -> None:
     inspector = inspect(connection)
-    for table in [*Base.metadata.tables, "duplicates"]:
+    for table in [*Base.metadata.tables, *VIEWS]:
         if inspector.has_table(table):
             raise StoreError(
                 f"{database.name} already has a table {table!r} of another program: "
                 "use a database (or a PostgreSQL schema) of its own"
             )
+    from websegment_scrapy.store.migrations import stamp
+
     Base.metadata.create_all(connection, checkfirst=False)
-    connection.execute(text(DUPLICATES_VIEW))
+    stamp(connection, SCHEMA_VERSION)
+    for name, query in VIEWS.items():
+        connection.execute(text(f"CREATE VIEW {name} AS {query}"))
     values = {
         "schema_version": str(SCHEMA_VERSION),
         "recipe": recipe.to_json(),

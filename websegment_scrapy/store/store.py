@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Self
 
-from websegment_scrapy.exceptions import StoreError, StoreMismatch
-from websegment_scrapy.store.database import Database
-from websegment_scrapy.store.decide import Rules, decide
+from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.store.batch import Batch
+from websegment_scrapy.store.database import Database, StoreUnavailable, TooManyLocks
+from websegment_scrapy.store.decide import Rules, VisitToDecide
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
-from websegment_scrapy.store.schema import prepare
+from websegment_scrapy.store.record import clean
+from websegment_scrapy.store.schema import crawl_id, prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
     from types import TracebackType
 
     from websegment_scrapy.dedup.decision import Decision
@@ -20,18 +25,35 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
+PATIENCE = 60.0
+"""Seconds that a decision is tried again: a PostgreSQL server restarts in less."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Seconds between two tries."""
+
+MAX_KNOWN = 100_000
+"""Hosts and crawls remembered: the client's memory does not grow with the store."""
+
 
 class Store:
     """An open dedup database that pages are written to; made by `Store.open`.
 
     It may be used from any thread; decisions of one store are made one after the other. Any number
     of stores in any number of processes may write to the same database.
+
+    ``crowded_keys`` counts how often a key had more pages than are compared
+    (`clusters.MAX_PAGES_PER_KEY`).
     """
 
-    def __init__(self, database: Database, rules: Rules) -> None:
+    def __init__(self, database: Database, rules: Rules, patience: float = PATIENCE) -> None:
         self.database = database
         self.rules = rules
-        self._lock = threading.Lock()
+        self.patience = patience
+        self.crowded_keys = 0
+        self._lock = threading.RLock()
+        self._strength = ClusterLock.SHARED
+        self._hosts: set[str] = set()
+        self._crawls: dict[str, int] = {}
 
     @classmethod
     def open(
@@ -41,6 +63,7 @@ class Store:
         recipe: Recipe,
         similarity: float | None = None,
         min_words: int = 15,
+        patience: float = PATIENCE,
     ) -> Store:
         """Open a database, and make it when it is new.
 
@@ -55,6 +78,8 @@ class Store:
             Similarity from which pages are near-duplicates; ``None``: the recipe's own.
         min_words
             Pages with fewer words are ``empty``.
+        patience
+            Seconds that a decision is tried again while the database cannot be reached or written.
         """
         if similarity is None:
             similarity = recipe.default_similarity
@@ -68,29 +93,87 @@ class Store:
         except BaseException:
             database.close()
             raise
-        return cls(database, Rules(recipe, float(similarity), min_words))
+        return cls(database, Rules(recipe, float(similarity), min_words), patience)
 
     def decide(self, record: PageRecord) -> Decision:
         """Decide one visit and write it down, in one transaction."""
-        signature = record.signature
-        if signature is not None and signature.recipe != self.rules.recipe:
-            raise StoreMismatch(
-                f"the signature of {record.url} has the recipe {signature.recipe.to_json()}, but "
-                f"{self.database.name} has {self.rules.recipe.to_json()}: make it with that one"
-            )
-        strength = ClusterLock.NONE
-        with self._lock:
-            while True:
-                try:
-                    with self.database.write() as connection:
-                        return decide(connection, record, self.rules, strength)
-                except LockTooWeak as weak:
-                    strength = weak.needed
-                except ValueError as error:
-                    raise StoreError(
-                        f"{self.database.name}: {error}: a row is damaged; "
-                        "run websegment dedup check"
-                    ) from error
+        return self.decide_many([record])[0]
+
+    def decide_many(self, records: Sequence[PageRecord]) -> list[Decision]:
+        """Decide several visits in their order and write them down, in one transaction.
+
+        The decisions are those that `decide` would give one after the other, at a fraction of the
+        cost; when it raises, nothing was written. A batch of 16 takes some milliseconds.
+
+        When PostgreSQL restarts, the disk is full or the file is locked, it is tried again for
+        `patience` seconds. A transaction whose commit was cut off is looked up first, so that
+        nothing is stored twice.
+        """
+        if not records:
+            return []
+        visits = [VisitToDecide(each, self.rules, self._crawl_id(each.crawl)) for each in records]
+        try:
+            with self._lock:
+                return self._decide(visits)
+        except TooManyLocks:
+            if len(records) == 1:
+                raise
+        middle = len(records) // 2
+        return [*self.decide_many(records[:middle]), *self.decide_many(records[middle:])]
+
+    def _decide(self, visits: Sequence[VisitToDecide]) -> list[Decision]:
+        strength = self._strength
+        give_up = time.monotonic() + self.patience
+        pause = FIRST_PAUSE
+        doubtful: tuple[datetime, list[Decision]] | None = None
+        while True:
+            try:
+                with self.database.write() as connection:
+                    batch = Batch(connection, visits, self.rules, strength, self._hosts)
+                    batch.lock()
+                    if doubtful is not None and batch.statements.was_stored(
+                        visits[0].key, doubtful[0]
+                    ):
+                        return doubtful[1]
+                    decisions = batch.decide()
+                    doubtful = batch.now, decisions
+            except LockTooWeak as weak:
+                strength = weak.needed
+            except TooManyLocks:
+                raise
+            except StoreUnavailable:
+                if time.monotonic() + pause > give_up:
+                    raise
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            except ValueError as error:
+                raise StoreError(
+                    f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
+                ) from error
+            else:
+                self._note(batch, strength)
+                return decisions
+
+    def _note(self, batch: Batch, strength: ClusterLock) -> None:
+        """Remember what makes the next batch cheaper."""
+        self.crowded_keys += batch.crowded_keys
+        # Batches of a kind come together: on a revisit most pages need the exclusive lock.
+        self._strength = strength if batch.used_general_way else ClusterLock.SHARED
+        if len(self._hosts) > MAX_KNOWN:
+            self._hosts.clear()
+        self._hosts |= batch.new_hosts
+
+    def _crawl_id(self, name: str) -> int:
+        """Return the number of a crawl; a new one is written down at once."""
+        name = clean(name)
+        found = self._crawls.get(name)
+        if found is None:
+            with self._lock, self.database.write() as connection:
+                found = crawl_id(connection, name)
+            if len(self._crawls) > MAX_KNOWN:
+                self._crawls.clear()
+            self._crawls[name] = found
+        return found
 
     def close(self) -> None:
         """Close the database."""

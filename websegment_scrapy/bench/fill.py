@@ -1,0 +1,183 @@
+"""A store filled with synthetic pages by bulk loading, as decisions would have left it."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import text
+
+from websegment_scrapy.bench.synthetic import RECIPE
+from websegment_scrapy.dedup.signature import Signature
+from websegment_scrapy.store.database import Database
+from websegment_scrapy.store.models import Base
+from websegment_scrapy.store.record import url_key
+from websegment_scrapy.store.schema import crawl_id
+from websegment_scrapy.store.statements import PageValues
+from websegment_scrapy.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.bench.synthetic import SyntheticPages
+
+__all__ = ["fill"]
+
+CHUNK = 10_000
+_TIME = "%Y-%m-%d %H:%M:%S.%fZ"
+_VISITS = (
+    "INSERT INTO visits (page_id, seen_at, crawl_id, decision, similarity, duplicate_of_id) "
+    "SELECT id, first_seen, crawl_id, decision, similarity, duplicate_of_id FROM pages ORDER BY id"
+)
+_SITES = (
+    "INSERT INTO sites (host, first_seen) SELECT host, min(first_seen) FROM pages GROUP BY host"
+)
+
+
+def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], None]) -> None:
+    """Make a new store at `url` and load the first `count` pages into it."""
+    Store.open(url, recipe=RECIPE).close()
+    database = Database.open(url, create=True)
+    try:
+        with database.write() as connection:
+            crawl = crawl_id(connection, "bench fill")
+        indexes = [
+            index
+            for table in Base.metadata.sorted_tables
+            for index in sorted(table.indexes, key=lambda index: str(index.name))
+        ]
+        with database.write() as connection:
+            for index in indexes:
+                index.drop(connection)
+        keys = np.empty((count, RECIPE.bands), dtype=np.int64)
+        rows = _rows(pages, count, crawl, keys, progress)
+        if database.is_postgresql:
+            _load_postgresql(database, rows, keys)
+        else:
+            database.close()  # nobody else may have the file open while it has no journal
+            _load_sqlite(str(database.engine.url.database), rows, keys)
+        with database.write() as connection:
+            connection.execute(text(_VISITS))
+            connection.execute(text(_SITES))
+            for index in indexes:
+                index.create(connection)
+            connection.execute(text("ANALYZE"))
+    finally:
+        database.close()
+
+
+def _rows(
+    pages: SyntheticPages,
+    count: int,
+    crawl: int,
+    keys: NDArray[np.int64],
+    progress: Callable[[int], None],
+) -> Iterator[PageValues]:
+    now = datetime.now(UTC)
+    for start in range(0, count, CHUNK):
+        stop = min(start + CHUNK, count)
+        roots, values, hashes = pages.signatures(start, stop)
+        hosts = pages.hosts(start, stop)
+        urls = [pages.url(start + offset, host) for offset, host in enumerate(hosts)]
+        originals = values.copy()
+        repeats = np.flatnonzero(roots != np.arange(start, stop))
+        originals[repeats] = pages._values(roots[repeats])
+        similar = (values == originals).mean(axis=1)
+        for offset, number in enumerate(range(start, stop)):
+            words = pages.words(number)
+            signature = Signature(RECIPE, values[offset], words, hashes[offset])
+            keys[number] = signature.keys()
+            url = urls[offset]
+            root = int(roots[offset])
+            yield PageValues(
+                id=number + 1,
+                url=url,
+                seen_url=None,
+                url_key=url_key(url),
+                host=hosts[offset],
+                title=f"Page {number} about the number {number % 977}",
+                words=words,
+                content_hash=hashes[offset],
+                signature=signature.to_bytes(),
+                decision="new" if root == number else "duplicate",
+                duplicate_of_id=None if root == number else root + 1,
+                similarity=None if root == number else float(similar[offset]),
+                cluster_id=root + 1,
+                engine="justrules",
+                model="",
+                rendered=False,
+                render_error=None,
+                http_status=200,
+                error=None,
+                crawl_id=crawl,
+                first_seen=now,
+                last_seen=now,
+                last_changed=now,
+            )
+        progress(stop)
+
+
+def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all keys in ascending order with the ids of their pages."""
+    flat = keys.ravel()
+    order = np.argsort(flat, kind="stable")
+    return flat[order], order // keys.shape[1] + 1
+
+
+def _load_sqlite(path: str, rows: Iterator[PageValues], keys: NDArray[np.int64]) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=OFF")
+    connection.execute("PRAGMA synchronous=OFF")
+    connection.execute("PRAGMA cache_size=-1000000")
+    connection.execute("BEGIN")
+    marks = ",".join("?" * len(PageValues._fields))
+    names = ",".join(PageValues._fields)
+    connection.executemany(
+        f"INSERT INTO pages ({names}) VALUES ({marks})",
+        ((*row[:-3], *[row.first_seen.strftime(_TIME)] * 3) for row in rows),
+    )
+    ordered, ids = _in_order(keys)
+    for start in range(0, len(ordered), 100_000):
+        piece = slice(start, start + 100_000)
+        connection.executemany(
+            "INSERT INTO page_keys (key, page_id) VALUES (?, ?)",
+            zip(ordered[piece].tolist(), ids[piece].tolist(), strict=True),
+        )
+    connection.execute("COMMIT")
+    connection.close()
+
+
+def _load_postgresql(
+    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64]
+) -> None:
+    with database.write() as connection:
+        cursor: Any = connection.connection.cursor()
+        with cursor.copy(f"COPY pages ({','.join(PageValues._fields)}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        ordered, ids = _in_order(keys)
+        connection.execute(text("ALTER TABLE page_keys DROP CONSTRAINT page_keys_pkey"))
+        with cursor.copy("COPY page_keys (key, page_id) FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+            for start in range(0, len(ordered), 100_000):
+                piece = slice(start, start + 100_000)
+                copy.write(_binary_rows(ordered[piece], ids[piece]))
+            copy.write(b"\xff\xff")
+        connection.execute(text("ALTER TABLE page_keys ADD PRIMARY KEY (key, page_id)"))
+        connection.execute(text("SELECT setval('pages_id_seq', (SELECT max(id) FROM pages))"))
+
+
+def _binary_rows(keys: NDArray[np.int64], ids: NDArray[np.int64]) -> bytes:
+    """Write two-column rows of PostgreSQL's binary format."""
+    rows = np.zeros(
+        len(keys),
+        dtype=[("fields", ">i2"), ("a", ">i4"), ("key", ">i8"), ("b", ">i4"), ("page", ">i8")],
+    )
+    rows["fields"], rows["a"], rows["b"] = 2, 8, 8
+    rows["key"], rows["page"] = keys, ids
+    data: bytes = rows.tobytes()
+    return data

@@ -1,0 +1,322 @@
+"""Several visits decided and stored in one transaction, each as if it came alone and in its turn.
+
+One transaction for several visits costs one wait for the disk and a handful of statements. Nothing
+is reported before the transaction is committed, so the guarantee is that of single transactions.
+
+The short cut: a visit to a URL that is new or whose words are the same, that belongs to no cluster
+or to one, only adds rows. Such visits are decided in memory, on candidates read for the whole batch
+and on the pages of the batch itself, and written together. Any other visit (changed content, a
+page that had no content, a link between two clusters) is decided by `decide.SingleVisit` in its
+turn, after what came before it has been written.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.dedup.decision import Decision, DecisionKind
+from websegment_scrapy.dedup.signature import Signature, similarities
+from websegment_scrapy.store import clusters
+from websegment_scrapy.store.clusters import Match
+from websegment_scrapy.store.decide import SingleVisit
+from websegment_scrapy.store.locks import ClusterLock, lock_clusters, lock_keys
+from websegment_scrapy.store.statements import (
+    Candidate,
+    PageValues,
+    Statements,
+    StoredPage,
+    TouchValues,
+    VisitValues,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import Connection
+
+    from websegment_scrapy.store.decide import Rules, VisitToDecide
+
+__all__ = ["Batch"]
+
+
+class Batch:
+    """Visits on their way into the database, within one transaction.
+
+    ``crowded_keys`` counts how often a key had more pages than are compared.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        visits: Sequence[VisitToDecide],
+        rules: Rules,
+        strength: ClusterLock,
+        known_hosts: Collection[str],
+    ) -> None:
+        self.connection = connection
+        self.visits = visits
+        self.rules = rules
+        self.strength = strength
+        self.statements = Statements.of(connection)
+        self.now = datetime.now(UTC)
+        self.crowded_keys = 0
+        self.used_general_way = False
+        self.new_hosts = {visit.host for visit in visits if visit.host not in known_hosts}
+        self._stale = False
+        self._start_afresh()
+
+    def lock(self) -> None:
+        """Take the locks that PostgreSQL needs, in the order that `locks` explains."""
+        if self.connection.dialect.name != "postgresql":
+            self.strength = ClusterLock.EXCLUSIVE  # SQLite has one writer at a time
+            return
+        keys = [int.from_bytes(visit.key[:8], "little", signed=True) for visit in self.visits]
+        for visit in self.visits:
+            keys += visit.keys
+        lock_keys(self.connection, keys)
+        lock_clusters(self.connection, self.strength)
+        self.now = datetime.now(UTC)
+
+    def decide(self) -> list[Decision]:
+        """Decide all visits in their order.
+
+        Raises
+        ------
+        LockTooWeak
+            Start the transaction again with the lock that it names (PostgreSQL only).
+        """
+        if self.new_hosts:
+            self.statements.insert_sites(self.new_hosts, self.now)
+        decisions: list[Decision] = []
+        while len(decisions) < len(self.visits):
+            self._read_ahead(self.visits[len(decisions) :])
+            for visit in self.visits[len(decisions) :]:
+                if visit.key in self._seen:
+                    break
+                self._seen.add(visit.key)
+                page = self._stored.get(visit.key)
+                # Once a visit went the general way, what was read may no longer hold, except that
+                # a page whose words differ needs the general way too.
+                if self._stale and not _has_changed(visit, page):
+                    break
+                decision = None if self._stale else self._short_cut(visit, page)
+                if decision is None:
+                    self._write()
+                    self._stale = self.used_general_way = True
+                    single = SingleVisit(
+                        self.connection, visit, self.rules, self.strength, self.now
+                    )
+                    decision = single.decide()
+                decisions.append(decision)
+            self._write()
+        return decisions
+
+    def _start_afresh(self) -> None:
+        """Forget what was read and what is to be written."""
+        self._stale = False
+        self._seen: set[bytes] = set()
+        self._stored: dict[bytes, StoredPage] = {}
+        self._twins: dict[bytes, Candidate] = {}
+        self._holders: dict[int, list[int]] = {}
+        self._candidates: dict[int, Candidate] = {}
+        self._signatures: dict[int, Signature] = {}
+        self._ids: list[int] = []
+        self._pages: list[PageValues] = []
+        self._keys: list[int] = []
+        self._key_pages: list[int] = []
+        self._touched: list[TouchValues] = []
+        self._visited: list[VisitValues] = []
+
+    def _read_ahead(self, visits: Sequence[VisitToDecide]) -> None:
+        """Read all that short cuts of these visits may need."""
+        self._start_afresh()
+        found = self.statements.stored([visit.key for visit in visits])
+        self._stored = {page.url_key: page for page in found}
+        fresh = [visit for visit in visits if visit.key not in self._stored]
+        if not fresh:
+            return
+        hashes = {visit.signature.content_hash for visit in fresh if visit.keys}
+        wanted = set(self.statements.twins(list(hashes))) if hashes else set()
+        if wanted:
+            for twin in self.statements.candidates(wanted):
+                self._twins[twin.content_hash] = twin
+        keys = {
+            key
+            for visit in fresh
+            if visit.keys and visit.signature.content_hash not in self._twins
+            for key in visit.keys
+        }
+        if keys:
+            for key, page_id in self.statements.sharing(sorted(keys), clusters.MAX_PAGES_PER_KEY):
+                self._holders.setdefault(key, []).append(page_id)
+        ids = {page_id for pages in self._holders.values() for page_id in pages}
+        if ids:
+            self._candidates = {page.id: page for page in self.statements.candidates(ids)}
+        self._ids = self.statements.new_ids(len(fresh))[::-1]
+
+    def _short_cut(self, visit: VisitToDecide, page: StoredPage | None) -> Decision | None:
+        """Decide a visit that only adds rows; ``None``: it needs the general way."""
+        if page is None:
+            if visit.reason is not None:
+                kind, reason = visit.reason
+                return self._add(visit, kind, None, reason)
+            match = self._match(visit)
+            if match is not None and len(match.clusters) > 1:
+                return None
+            return self._add(
+                visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
+            )
+        if visit.reason is not None or page.content_hash != visit.signature.content_hash:
+            return None
+        self._touched.append(TouchValues(**visit.described(), last_seen=self.now, id=page.id))
+        kind = DecisionKind.UNCHANGED
+        self._visit(visit, page.id, kind, page.similarity, page.duplicate_of_id, None)
+        return Decision(
+            kind,
+            visit.url,
+            page.id,
+            page.duplicate_of,
+            page.similarity,
+            page.representative,
+            page.first_seen,
+            None,
+        )
+
+    def _match(self, visit: VisitToDecide) -> Match | None:
+        """Find the near-duplicates of a new page; the rules are those of `clusters.find_match`."""
+        signature = visit.signature
+        twin = self._twins.get(signature.content_hash)
+        if twin is not None:
+            return Match(twin.id, twin.url, 1.0, frozenset((twin.cluster_id,)))
+        limit = clusters.MAX_PAGES_PER_KEY
+        ids: set[int] = set()
+        for key in visit.keys:
+            holders = self._holders.get(key)
+            if holders is not None:
+                self.crowded_keys += len(holders) >= limit
+                ids.update(holders[:limit])
+        if not ids:
+            return None
+        pages = [self._candidates[page_id] for page_id in sorted(ids)]
+        found = similarities(signature, [self._signature(page) for page in pages])
+        hits = np.flatnonzero(found >= self.rules.similarity).tolist()
+        if not hits:
+            return None
+        best = min(hits, key=lambda hit: (-found[hit], pages[hit].id))
+        joined = frozenset(pages[hit].cluster_id for hit in hits)
+        return Match(pages[best].id, pages[best].url, float(found[best]), joined)
+
+    def _signature(self, page: Candidate) -> Signature:
+        made = self._signatures.get(page.id)
+        if made is None:
+            made = Signature.from_bytes(
+                page.signature, self.rules.recipe, page.words, page.content_hash
+            )
+            self._signatures[page.id] = made
+        return made
+
+    def _add(
+        self, visit: VisitToDecide, kind: DecisionKind, match: Match | None, reason: str | None
+    ) -> Decision:
+        """Note a new page, for the rest of the batch and for writing."""
+        page_id = self._ids.pop()
+        signature = visit.signature if visit.keys else None
+        cluster = None
+        representative = None
+        if signature is not None:
+            cluster = page_id if match is None else min(match.clusters)
+            representative = visit.url if cluster == page_id else None
+        target = None if match is None else match.page_id
+        shown = None if match is None else match.similarity
+        row = PageValues(
+            id=page_id,
+            url=visit.url,
+            seen_url=visit.seen_url,
+            url_key=visit.key,
+            host=visit.host,
+            words=visit.words,
+            content_hash=None if signature is None else signature.content_hash,
+            signature=None if signature is None else signature.to_bytes(),
+            decision=str(kind),
+            duplicate_of_id=target,
+            similarity=shown,
+            cluster_id=cluster,
+            error=reason if kind is DecisionKind.FAILED else None,
+            first_seen=self.now,
+            last_seen=self.now,
+            last_changed=None if signature is None else self.now,
+            **visit.described(),
+        )
+        self._pages.append(row)
+        if signature is not None and cluster is not None and row.signature is not None:
+            added = Candidate(
+                page_id, visit.url, cluster, visit.words, signature.content_hash, row.signature
+            )
+            self._candidates[page_id] = added
+            self._signatures[page_id] = signature
+            self._twins.setdefault(signature.content_hash, added)
+            for key in visit.keys:
+                self._holders.setdefault(key, []).append(page_id)
+            self._keys += visit.keys
+            self._key_pages += [page_id] * len(visit.keys)
+            if representative is None:
+                representative = self._url_of(cluster)
+        self._visit(visit, page_id, kind, shown, target, reason)
+        return Decision(
+            kind,
+            visit.url,
+            page_id,
+            None if match is None else match.url,
+            shown,
+            representative,
+            self.now,
+            reason,
+        )
+
+    def _url_of(self, page_id: int) -> str:
+        page = self._candidates.get(page_id)
+        if page is None:
+            (page,) = self.statements.candidates((page_id,))
+            self._candidates[page_id] = page
+        return page.url
+
+    def _visit(
+        self,
+        visit: VisitToDecide,
+        page_id: int,
+        kind: DecisionKind,
+        similarity: float | None,
+        duplicate_of_id: int | None,
+        reason: str | None,
+    ) -> None:
+        self._visited.append(
+            VisitValues(
+                page_id, self.now, visit.crawl_id, str(kind), similarity, duplicate_of_id, reason
+            )
+        )
+
+    def _write(self) -> None:
+        """Write what short cuts have left to be written."""
+        statements = self.statements
+        if self._pages:
+            statements.insert_pages(self._pages)
+        if self._keys:
+            statements.insert_keys(self._keys, self._key_pages)
+        if self._touched:
+            statements.touch_pages(self._touched)
+        if self._visited:
+            statements.insert_visits(self._visited)
+        self._pages, self._touched, self._visited = [], [], []
+        self._keys, self._key_pages = [], []
+
+
+def _has_changed(visit: VisitToDecide, page: StoredPage | None) -> bool:
+    return (
+        page is not None
+        and page.content_hash is not None
+        and visit.reason is None
+        and page.content_hash != visit.signature.content_hash
+    )
