@@ -85,7 +85,7 @@ def _rows(
         urls = [pages.url(start + offset, host) for offset, host in enumerate(hosts)]
         originals = values.copy()
         repeats = np.flatnonzero(roots != np.arange(start, stop))
-        originals[repeats] = pages._values(roots[repeats])
+        originals[repeats] = pages.original_values(roots[repeats])
         similar = (values == originals).mean(axis=1)
         for offset, number in enumerate(range(start, stop)):
             words = pages.words(number)

@@ -57,7 +57,7 @@ class SyntheticPages:
         """Return for each page the page that it repeats (or itself), its values and its hash."""
         numbers = np.arange(start, stop, dtype=np.int64)
         roots = self.roots(numbers)
-        values = self._values(roots)
+        values = self.original_values(roots)
         replaced = np.where(
             roots == numbers, 0, self._draw(numbers, 3) % np.uint64(MOST_REPLACED + 1)
         ).astype(np.int64)
@@ -89,12 +89,17 @@ class SyntheticPages:
         """Return the URL of a page."""
         return f"https://{host}/articles/{number % 12 + 1:02d}/story-{number}.html"
 
+    def url_of(self, number: int) -> str:
+        """Return the URL of one page."""
+        return self.url(number, self.hosts(number, number + 1)[0])
+
     @staticmethod
     def words(number: int) -> int:
         """Return the number of words of a page."""
         return 100 + number % 900
 
-    def _values(self, roots: NDArray[np.int64]) -> NDArray[np.uint32]:
+    def original_values(self, roots: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the signature values of pages that repeat nothing."""
         places = np.arange(_HALF, dtype=np.uint64)
         base = roots.astype(np.uint64)[:, None] * np.uint64(_HALF) + places
         return _mix(base + np.uint64(self.seed << 40)).view(np.uint32).reshape(len(roots), -1)

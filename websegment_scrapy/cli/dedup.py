@@ -21,7 +21,7 @@ from websegment_scrapy.store.schema import migrate, read_info
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "run", "write_rows"]
 
 DEFAULT_DATABASE = "sqlite:///websegment.db"
 FORMATS = ("table", "jsonl", "csv")
@@ -113,16 +113,16 @@ def _migrate(args: argparse.Namespace) -> int:
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     row = asdict(queries.summary(database))
     if args.format == "table":
-        _write([{"what": name, "value": value} for name, value in row.items()], "table", out)
+        write_rows([{"what": name, "value": value} for name, value in row.items()], "table", out)
     else:
-        _write([row], args.format, out)
+        write_rows([row], args.format, out)
     return 0
 
 
 def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     found = queries.clusters(database, args.min_size, args.limit or None)
     if args.format == "jsonl":
-        _write(map(asdict, found), "jsonl", out)
+        write_rows(map(asdict, found), "jsonl", out)
         return 0
     # One line for each page, so that every cell holds one value.
     columns = ("cluster", "size", "representative", "url")
@@ -131,7 +131,7 @@ def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         for number, each in enumerate(found, start=1)
         for url in each.urls
     )
-    _write(rows, args.format, out, columns)
+    write_rows(rows, args.format, out, columns)
     return 0
 
 
@@ -141,47 +141,47 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         print(f"{args.url} is not in {database.name}: no crawl has stored it", file=sys.stderr)
         return 1
     if args.format == "jsonl":
-        _write([asdict(story)], "jsonl", out)
+        write_rows([asdict(story)], "jsonl", out)
         return 0
     visits = [asdict(visit) for visit in story.visits]
     if args.format == "table":
         page = [{"what": name, "value": value} for name, value in asdict(story.page).items()]
         page += [{"what": "same cluster", "value": url} for url in story.cluster]
-        _write(page, "table", out)
+        write_rows(page, "table", out)
         out.write("\n")
-    _write(visits, args.format, out)
+    write_rows(visits, args.format, out)
     return 0
 
 
 def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     columns = [field.name for field in fields(queries.PairRow)]
-    _write(map(asdict, queries.pairs(database)), args.format, out, columns)
+    write_rows(map(asdict, queries.pairs(database)), args.format, out, columns)
     return 0
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     columns = [field.name for field in fields(queries.ChangeRow)]
     found = queries.changed(database, args.since, new_too=args.new)
-    _write(map(asdict, found), args.format, out, columns)
+    write_rows(map(asdict, found), args.format, out, columns)
     return 0
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     columns = [field.name for field in fields(queries.SiteRow)]
-    _write(map(asdict, queries.sites(database)), args.format, out, columns)
+    write_rows(map(asdict, queries.sites(database)), args.format, out, columns)
     return 0
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     columns = [field.name for field in fields(queries.PageRow)]
-    _write(map(asdict, queries.pages(database)), args.format, out, columns)
+    write_rows(map(asdict, queries.pages(database)), args.format, out, columns)
     return 0
 
 
 def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     problems = integrity(database)
     if problems or args.format != "table":
-        _write([{"problem": problem} for problem in problems], args.format, out, ["problem"])
+        write_rows([{"problem": problem} for problem in problems], args.format, out, ["problem"])
     shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
     print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
     return 1 if problems else 0
@@ -202,7 +202,7 @@ def moment(value: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _write(
+def write_rows(
     rows: Iterable[Row], style: str, out: TextIO, columns: Sequence[str] | None = None
 ) -> None:
     """Write rows; `columns` names those of an answer that may have no row."""

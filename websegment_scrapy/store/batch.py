@@ -22,7 +22,6 @@ from websegment_scrapy.dedup.signature import Signature, similarities
 from websegment_scrapy.store import clusters
 from websegment_scrapy.store.clusters import Match
 from websegment_scrapy.store.decide import SingleVisit
-from websegment_scrapy.store.locks import ClusterLock, lock_clusters, lock_keys
 from websegment_scrapy.store.statements import (
     Candidate,
     PageValues,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from websegment_scrapy.store.decide import Rules, VisitToDecide
+    from websegment_scrapy.store.locks import ClusterLock
 
 __all__ = ["Batch"]
 
@@ -65,20 +65,16 @@ class Batch:
         self.crowded_keys = 0
         self.used_general_way = False
         self.new_hosts = {visit.host for visit in visits if visit.host not in known_hosts}
+        self._timed = False
         self._stale = False
         self._start_afresh()
 
     def lock(self) -> None:
         """Take the locks that PostgreSQL needs, in the order that `locks` explains."""
-        if self.connection.dialect.name != "postgresql":
-            self.strength = ClusterLock.EXCLUSIVE  # SQLite has one writer at a time
-            return
         keys = [int.from_bytes(visit.key[:8], "little", signed=True) for visit in self.visits]
         for visit in self.visits:
             keys += visit.keys
-        lock_keys(self.connection, keys)
-        lock_clusters(self.connection, self.strength)
-        self.now = datetime.now(UTC)
+        self.strength = self.statements.lock(keys, self.strength)
 
     def decide(self) -> list[Decision]:
         """Decide all visits in their order.
@@ -125,23 +121,28 @@ class Batch:
         self._signatures: dict[int, Signature] = {}
         self._ids: list[int] = []
         self._pages: list[PageValues] = []
-        self._keys: list[int] = []
-        self._key_pages: list[int] = []
+        self._keys: list[tuple[int, int]] = []
         self._touched: list[TouchValues] = []
         self._visited: list[VisitValues] = []
 
     def _read_ahead(self, visits: Sequence[VisitToDecide]) -> None:
         """Read all that short cuts of these visits may need."""
         self._start_afresh()
-        found = self.statements.stored([visit.key for visit in visits])
+        hashes = {visit.signature.content_hash for visit in visits if visit.keys}
+        found, twins, ids = self.statements.read_ahead(
+            [visit.key for visit in visits], sorted(hashes)
+        )
+        # The locks are held now, at the latest: the time must not be before that of a page that
+        # was waited for.
+        if not self._timed:
+            self.now, self._timed = datetime.now(UTC), True
         self._stored = {page.url_key: page for page in found}
+        self._ids = ids[::-1]
         fresh = [visit for visit in visits if visit.key not in self._stored]
         if not fresh:
             return
-        hashes = {visit.signature.content_hash for visit in fresh if visit.keys}
-        wanted = set(self.statements.twins(list(hashes))) if hashes else set()
-        if wanted:
-            for twin in self.statements.candidates(wanted):
+        if twins:
+            for twin in self.statements.candidates(twins):
                 self._twins[twin.content_hash] = twin
         keys = {
             key
@@ -152,10 +153,9 @@ class Batch:
         if keys:
             for key, page_id in self.statements.sharing(sorted(keys), clusters.MAX_PAGES_PER_KEY):
                 self._holders.setdefault(key, []).append(page_id)
-        ids = {page_id for pages in self._holders.values() for page_id in pages}
-        if ids:
-            self._candidates = {page.id: page for page in self.statements.candidates(ids)}
-        self._ids = self.statements.new_ids(len(fresh))[::-1]
+        wanted = {page_id for pages in self._holders.values() for page_id in pages}
+        if wanted:
+            self._candidates = {page.id: page for page in self.statements.candidates(wanted)}
 
     def _short_cut(self, visit: VisitToDecide, page: StoredPage | None) -> Decision | None:
         """Decide a visit that only adds rows; ``None``: it needs the general way."""
@@ -260,8 +260,7 @@ class Batch:
             self._twins.setdefault(signature.content_hash, added)
             for key in visit.keys:
                 self._holders.setdefault(key, []).append(page_id)
-            self._keys += visit.keys
-            self._key_pages += [page_id] * len(visit.keys)
+            self._keys += [(key, page_id) for key in visit.keys]
             if representative is None:
                 representative = self._url_of(cluster)
         self._visit(visit, page_id, kind, shown, target, reason)
@@ -300,17 +299,9 @@ class Batch:
 
     def _write(self) -> None:
         """Write what short cuts have left to be written."""
-        statements = self.statements
-        if self._pages:
-            statements.insert_pages(self._pages)
-        if self._keys:
-            statements.insert_keys(self._keys, self._key_pages)
-        if self._touched:
-            statements.touch_pages(self._touched)
         if self._visited:
-            statements.insert_visits(self._visited)
-        self._pages, self._touched, self._visited = [], [], []
-        self._keys, self._key_pages = [], []
+            self.statements.write(self._pages, self._keys, self._touched, self._visited)
+        self._pages, self._keys, self._touched, self._visited = [], [], [], []
 
 
 def _has_changed(visit: VisitToDecide, page: StoredPage | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +81,7 @@ class Database:
                 if create:
                     checkpointer = Checkpointer(_file(parsed))
             else:
-                engine = create_engine(
-                    parsed, pool_size=2, pool_pre_ping=True, hide_parameters=True
-                )
+                engine = create_engine(parsed, pool_size=2, hide_parameters=True)
         except ImportError as error:
             raise StoreError(
                 f"{name}: the driver is missing ({error}): "
@@ -130,6 +129,10 @@ class Database:
             reason = " ".join(str(error.orig).split())
             remedy = _remedy(reason, self.is_postgresql)
             raise _kind(error)(f"{self.name}: {reason}: {remedy}") from error
+        except _driver_errors() as error:
+            reason = " ".join(str(error).split())
+            remedy = _remedy(reason, postgresql=True)
+            raise _kind_by_code(error)(f"{self.name}: {reason}: {remedy}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 
@@ -187,15 +190,28 @@ def _kind(error: DBAPIError) -> type[StoreError]:
     if not isinstance(error, OperationalError):
         return StoreUnavailable if error.connection_invalidated else StoreError
     reason = str(error.orig)
-    code = getattr(error.orig, "sqlstate", None)
     if type(error.orig).__module__.startswith("sqlite3"):
         passing = "locked" in reason or "full" in reason or "busy" in reason
         return StoreUnavailable if passing else StoreError
+    return StoreUnavailable if error.connection_invalidated else _kind_by_code(error.orig)
+
+
+def _kind_by_code(error: BaseException | None) -> type[StoreError]:
+    """Tell by the code of an error of PostgreSQL; a broken connection has none."""
+    code = getattr(error, "sqlstate", None)
     if code == OUT_OF_MEMORY:
         return TooManyLocks
-    if error.connection_invalidated or code is None or code.startswith(UNAVAILABLE):
-        return StoreUnavailable
-    return StoreError
+    return StoreUnavailable if code is None or code.startswith(UNAVAILABLE) else StoreError
+
+
+@cache
+def _driver_errors() -> tuple[type[Exception], ...]:
+    """Return psycopg's errors: `statements` uses the driver itself."""
+    try:
+        import psycopg
+    except ImportError:
+        return ()
+    return (psycopg.Error,)
 
 
 def _file(url: URL) -> Path:

@@ -7,8 +7,10 @@ takes advisory locks, which end with its transaction, always in this order:
 1. one lock for its URL and one for every key of its signature, in ascending order. Two pages that
    could be near-duplicates have a key in common, so the second waits for the first. (Pages with the
    same words have all keys in common.)
-2. the cluster lock, when it touches a page that is already stored: *shared* to join one cluster,
-   *exclusive* to merge clusters or to replace a page's content.
+2. the cluster lock: *shared* to add pages, alone or to one cluster; *exclusive* to merge clusters
+   or to replace a page's content.
+
+A batch of decisions takes the locks of all its pages.
 
 Whoever holds the cluster lock never waits for a key, and no row is written before all locks are
 held, so there is no circle of waiting. A decision that finds its cluster lock too weak starts again
@@ -23,18 +25,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sqlalchemy import Connection
 
-__all__ = ["ClusterLock", "LockTooWeak", "lock_clusters", "lock_keys", "lock_schema"]
+__all__ = ["LOCK_CLUSTERS", "LOCK_KEYS", "ClusterLock", "LockTooWeak", "lock_schema"]
 
 NAMESPACE = 0x77736567
 """First half of this package's two-part advisory locks ("wseg")."""
 
-_LOCK_KEYS = text("SELECT pg_advisory_xact_lock(k) FROM unnest(CAST(:keys AS bigint[])) AS k")
-_LOCK_SHARED = text(f"SELECT pg_advisory_xact_lock_shared({NAMESPACE}, 1)")
-_LOCK_EXCLUSIVE = text(f"SELECT pg_advisory_xact_lock({NAMESPACE}, 1)")
 _LOCK_SCHEMA = text(f"SELECT pg_advisory_xact_lock({NAMESPACE}, 2)")
 
 
@@ -54,17 +51,15 @@ class LockTooWeak(Exception):
         self.needed = needed
 
 
-def lock_keys(connection: Connection, keys: Iterable[int]) -> None:
-    """Wait for all decisions that have one of these keys (PostgreSQL only)."""
-    connection.execute(_LOCK_KEYS, {"keys": sorted(set(keys))})
+LOCK_KEYS = "SELECT count(pg_advisory_xact_lock(k)::text) FROM unnest(%s::bigint[]) AS k"
+"""Waits for all decisions that have one of these keys, which must be in ascending order."""
 
-
-def lock_clusters(connection: Connection, strength: ClusterLock) -> None:
-    """Take the cluster lock (PostgreSQL only)."""
-    if strength is ClusterLock.SHARED:
-        connection.execute(_LOCK_SHARED)
-    elif strength is ClusterLock.EXCLUSIVE:
-        connection.execute(_LOCK_EXCLUSIVE)
+LOCK_CLUSTERS = {
+    ClusterLock.NONE: "SELECT 1",
+    ClusterLock.SHARED: f"SELECT pg_advisory_xact_lock_shared({NAMESPACE}, 1)::text",
+    ClusterLock.EXCLUSIVE: f"SELECT pg_advisory_xact_lock({NAMESPACE}, 1)::text",
+}
+"""Takes the cluster lock."""
 
 
 def lock_schema(connection: Connection) -> None:

@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from websegment_scrapy.store.locks import LOCK_CLUSTERS, LOCK_KEYS, ClusterLock
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -127,12 +129,18 @@ class Statements(ABC):
         return _PostgreSQL(connection) if postgresql else _SQLite(connection)
 
     @abstractmethod
-    def stored(self, url_keys: Sequence[bytes]) -> list[StoredPage]:
-        """Return the pages of some URLs."""
+    def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
+        """Take the locks of `locks`, at the latest with the next reading; return what is held."""
 
     @abstractmethod
-    def twins(self, content_hashes: Sequence[bytes]) -> list[int]:
-        """Return the first page with each content, for those that any page has."""
+    def read_ahead(
+        self, url_keys: Sequence[bytes], content_hashes: Sequence[bytes]
+    ) -> tuple[list[StoredPage], list[int], list[int]]:
+        """Read what decides how visits go on.
+
+        The pages of these URLs; the first page with each of these contents, for those that any page
+        has; and an id for each URL, higher than those of all pages that were decided before.
+        """
 
     @abstractmethod
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
@@ -143,24 +151,14 @@ class Statements(ABC):
         """Return pages that have a text."""
 
     @abstractmethod
-    def new_ids(self, count: int) -> list[int]:
-        """Reserve ids for new pages, higher than those of all pages that were decided before."""
-
-    @abstractmethod
-    def insert_pages(self, rows: Sequence[PageValues]) -> None:
-        """Write new pages."""
-
-    @abstractmethod
-    def insert_keys(self, keys: Sequence[int], page_ids: Sequence[int]) -> None:
-        """Write the keys of new pages."""
-
-    @abstractmethod
-    def touch_pages(self, rows: Sequence[TouchValues]) -> None:
-        """Note on pages that they were seen again."""
-
-    @abstractmethod
-    def insert_visits(self, rows: Sequence[VisitValues]) -> None:
-        """Write visits."""
+    def write(
+        self,
+        pages: Sequence[PageValues],
+        keys: Sequence[tuple[int, int]],
+        touched: Sequence[TouchValues],
+        visits: Sequence[VisitValues],
+    ) -> None:
+        """Write new pages, their keys (key and page), pages that were seen again, and visits."""
 
     @abstractmethod
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
@@ -170,25 +168,29 @@ class Statements(ABC):
     def was_stored(self, url_key: bytes, seen_at: datetime) -> bool:
         """Return whether there is a visit to a URL at exactly this time."""
 
-    def _rows(self, sql: str, *parameters: Any) -> list[Any]:
-        return list(self.connection.exec_driver_sql(sql, parameters).all())
-
 
 class _SQLite(Statements):
     """SQLite, where the transaction is the only writer; lists travel as JSON."""
 
-    def stored(self, url_keys: Sequence[bytes]) -> list[StoredPage]:
+    def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
+        return ClusterLock.EXCLUSIVE
+
+    def read_ahead(
+        self, url_keys: Sequence[bytes], content_hashes: Sequence[bytes]
+    ) -> tuple[list[StoredPage], list[int], list[int]]:
         marks = ",".join("?" * len(url_keys))
         rows = self._rows(f"{_STORED} IN ({marks})", *url_keys)
-        return [StoredPage._make((*row[:6], _from_text(row[6]), *row[7:])) for row in rows]
-
-    def twins(self, content_hashes: Sequence[bytes]) -> list[int]:
-        marks = ",".join(["(?)"] * len(content_hashes))
-        sql = (
-            "SELECT (SELECT id FROM pages WHERE content_hash = wanted.column1 ORDER BY id LIMIT 1) "
-            f"FROM (VALUES {marks}) AS wanted"
-        )
-        return [row[0] for row in self._rows(sql, *content_hashes) if row[0] is not None]
+        stored = [StoredPage._make((*row[:6], _from_text(row[6]), *row[7:])) for row in rows]
+        twins: list[int] = []
+        if content_hashes:
+            marks = ",".join(["(?)"] * len(content_hashes))
+            sql = (
+                "SELECT (SELECT id FROM pages WHERE content_hash = wanted.column1 "
+                f"ORDER BY id LIMIT 1) FROM (VALUES {marks}) AS wanted"
+            )
+            twins = [row[0] for row in self._rows(sql, *content_hashes) if row[0] is not None]
+        last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
+        return stored, twins, list(range(last + 1, last + 1 + len(url_keys)))
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         # CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
@@ -204,35 +206,34 @@ class _SQLite(Statements):
         sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?))"
         return [Candidate(*row) for row in self._rows(sql, json.dumps(sorted(ids)))]
 
-    def new_ids(self, count: int) -> list[int]:
-        last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
-        return list(range(last + 1, last + 1 + count))
-
-    def insert_pages(self, rows: Sequence[PageValues]) -> None:
-        marks = ",".join("?" * len(PageValues._fields))
-        self.connection.exec_driver_sql(
-            f"INSERT INTO pages ({','.join(PageValues._fields)}) VALUES ({marks})",
-            [(*row[:-3], *map(_to_text, row[-3:])) for row in rows],
-        )
-
-    def insert_keys(self, keys: Sequence[int], page_ids: Sequence[int]) -> None:
-        # In ascending order each leaf of the B-tree is visited once.
-        pairs = sorted(zip(keys, page_ids, strict=True))
-        self.connection.exec_driver_sql("INSERT INTO page_keys (key, page_id) VALUES (?, ?)", pairs)
-
-    def touch_pages(self, rows: Sequence[TouchValues]) -> None:
-        names = ",".join(f"{name}=?" for name in TouchValues._fields[:-1])
-        self.connection.exec_driver_sql(
-            f"UPDATE pages SET {names}, error=NULL WHERE id=?",
-            [(*row[:-2], _to_text(row[-2]), row[-1]) for row in rows],
-        )
-
-    def insert_visits(self, rows: Sequence[VisitValues]) -> None:
-        marks = ",".join("?" * len(VisitValues._fields))
-        self.connection.exec_driver_sql(
-            f"INSERT INTO visits ({','.join(VisitValues._fields)}) VALUES ({marks})",
-            [(row[0], _to_text(row[1]), *row[2:]) for row in rows],
-        )
+    def write(
+        self,
+        pages: Sequence[PageValues],
+        keys: Sequence[tuple[int, int]],
+        touched: Sequence[TouchValues],
+        visits: Sequence[VisitValues],
+    ) -> None:
+        if pages:
+            self._insert(
+                "pages",
+                PageValues._fields,
+                [(*row[:-3], *map(_to_text, row[-3:])) for row in pages],
+            )
+        if keys:
+            # In ascending order each leaf of the B-tree is visited once.
+            self._insert("page_keys", ("key", "page_id"), sorted(keys))
+        if touched:
+            names = ",".join(f"{name}=?" for name in TouchValues._fields[:-1])
+            self.connection.exec_driver_sql(
+                f"UPDATE pages SET {names}, error=NULL WHERE id=?",
+                [(*row[:-2], _to_text(row[-2]), row[-1]) for row in touched],
+            )
+        if visits:
+            self._insert(
+                "visits",
+                VisitValues._fields,
+                [(row[0], _to_text(row[1]), *row[2:]) for row in visits],
+            )
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
         self.connection.exec_driver_sql(
@@ -247,9 +248,21 @@ class _SQLite(Statements):
         )
         return bool(self._rows(sql, url_key, _to_text(seen_at)))
 
+    def _rows(self, sql: str, *parameters: Any) -> list[Any]:
+        return list(self.connection.exec_driver_sql(sql, parameters).all())
+
+    def _insert(self, table: str, names: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
+        marks = ",".join("?" * len(names))
+        self.connection.exec_driver_sql(
+            f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows
+        )
+
 
 class _PostgreSQL(Statements):
-    """PostgreSQL, where lists travel as arrays."""
+    """PostgreSQL: statements are sent together, rows travel as JSON and numbers as array texts.
+
+    psycopg would write arrays in Python, which took longer than the server needs for all the rest.
+    """
 
     _PAGE_TYPES = (
         "bigint text text bytea text text int bytea bytea text bigint float8 bigint text text "
@@ -258,84 +271,140 @@ class _PostgreSQL(Statements):
     _TOUCH_TYPES = "text text text boolean text int bigint timestamptz bigint".split()
     _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
 
-    def stored(self, url_keys: Sequence[bytes]) -> list[StoredPage]:
-        rows = self._rows(f"{_STORED} = ANY(%b::bytea[])", list(url_keys))
-        return [StoredPage._make((*row[:6], row[6].astimezone(UTC), *row[7:])) for row in rows]
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._waiting: list[tuple[str, tuple[Any, ...]]] = []
 
-    def twins(self, content_hashes: Sequence[bytes]) -> list[int]:
+    def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
+        self._waiting += [
+            (LOCK_KEYS, (_numbers(sorted(set(keys))),)),
+            (LOCK_CLUSTERS[strength], ()),
+        ]
+        return strength
+
+    def read_ahead(
+        self, url_keys: Sequence[bytes], content_hashes: Sequence[bytes]
+    ) -> tuple[list[StoredPage], list[int], list[int]]:
         # One search in the index for each content, however many pages have it.
-        sql = (
-            "SELECT twin.id FROM unnest(%b::bytea[]) AS wanted(hash) CROSS JOIN LATERAL "
+        twin = (
+            "SELECT twin.id FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL "
             "(SELECT id FROM pages WHERE content_hash = wanted.hash ORDER BY id LIMIT 1) AS twin"
         )
-        return [row[0] for row in self._rows(sql, list(content_hashes))]
+        rows, twins, ids = self._send(
+            (f"{_STORED} = ANY(%s::bytea[])", (_hexes(url_keys),)),
+            (twin, (_hexes(content_hashes),)),
+            (
+                "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
+                (len(url_keys),),
+            ),
+        )
+        stored = [StoredPage._make((*row[:6], row[6].astimezone(UTC), *row[7:])) for row in rows]
+        return stored, [row[0] for row in twins], [row[0] for row in ids]
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         sql = (
-            "SELECT wanted.key, found.page_id FROM unnest(%b::bigint[]) AS wanted(key) "
+            "SELECT wanted.key, found.page_id FROM unnest(%s::bigint[]) AS wanted(key) "
             "CROSS JOIN LATERAL (SELECT page_id FROM page_keys WHERE page_keys.key = wanted.key "
-            "ORDER BY page_id LIMIT %b::bigint) AS found"
+            "ORDER BY page_id LIMIT %s::bigint) AS found"
         )
-        return self._rows(sql, list(keys), limit)
+        return self._send((sql, (_numbers(keys), limit)))[0]
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        sql = f"{_CANDIDATE} = ANY(%b::bigint[])"
-        return [Candidate(*row) for row in self._rows(sql, sorted(ids))]
+        sql = f"{_CANDIDATE} = ANY(%s::bigint[])"
+        return [Candidate(*row) for row in self._send((sql, (_numbers(sorted(ids)),)))[0]]
 
-    def new_ids(self, count: int) -> list[int]:
-        sql = "SELECT nextval('pages_id_seq') FROM generate_series(1, %b::int)"
-        return [row[0] for row in self._rows(sql, count)]
-
-    def insert_pages(self, rows: Sequence[PageValues]) -> None:
-        self._insert("pages", PageValues._fields, self._PAGE_TYPES, rows)
-
-    def insert_keys(self, keys: Sequence[int], page_ids: Sequence[int]) -> None:
-        sql = (
-            "INSERT INTO page_keys (key, page_id) SELECT * FROM unnest(%b::bigint[], %b::bigint[])"
-        )
-        pairs = sorted(zip(keys, page_ids, strict=True))
-        self.connection.exec_driver_sql(
-            sql, tuple(list(column) for column in zip(*pairs, strict=True))
-        )
-
-    def touch_pages(self, rows: Sequence[TouchValues]) -> None:
-        names = ",".join(f"{name}=new.{name}" for name in TouchValues._fields[:-1])
-        arrays = ",".join(f"%s::{kind}[]" for kind in self._TOUCH_TYPES)
-        self.connection.exec_driver_sql(
-            f"UPDATE pages SET {names}, error=NULL FROM unnest({arrays}) "
-            f"AS new({','.join(TouchValues._fields)}) WHERE pages.id = new.id",
-            _columns(rows),
-        )
-
-    def insert_visits(self, rows: Sequence[VisitValues]) -> None:
-        self._insert("visits", VisitValues._fields, self._VISIT_TYPES, rows)
+    def write(
+        self,
+        pages: Sequence[PageValues],
+        keys: Sequence[tuple[int, int]],
+        touched: Sequence[TouchValues],
+        visits: Sequence[VisitValues],
+    ) -> None:
+        statements: list[tuple[str, tuple[Any, ...]]] = []
+        if pages:
+            statements.append(_insert("pages", PageValues._fields, self._PAGE_TYPES, pages))
+        if keys:
+            pairs = sorted(keys)
+            statements.append(
+                (
+                    "INSERT INTO page_keys (key, page_id) "
+                    "SELECT * FROM unnest(%s::bigint[], %s::bigint[])",
+                    (_numbers([key for key, _ in pairs]), _numbers([page for _, page in pairs])),
+                )
+            )
+        if touched:
+            names = ",".join(f"{name}=new.{name}" for name in TouchValues._fields[:-1])
+            rows, parameters = _recordset(TouchValues._fields, self._TOUCH_TYPES, touched)
+            statements.append(
+                (
+                    f"UPDATE pages SET {names}, error=NULL FROM {rows} WHERE pages.id = new.id",
+                    parameters,
+                )
+            )
+        if visits:
+            statements.append(_insert("visits", VisitValues._fields, self._VISIT_TYPES, visits))
+        self._send(*statements)
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
-        self.connection.exec_driver_sql(
-            "INSERT INTO sites (host, first_seen) SELECT host, %s FROM unnest(%s::text[]) AS host "
-            "ON CONFLICT DO NOTHING",
-            (now, sorted(hosts)),
+        self._waiting.append(
+            (
+                "INSERT INTO sites (host, first_seen) SELECT host, %s FROM "
+                "json_array_elements_text(%s::json) AS host ON CONFLICT DO NOTHING",
+                (now, json.dumps(sorted(hosts))),
+            )
         )
 
     def was_stored(self, url_key: bytes, seen_at: datetime) -> bool:
         sql = (
             "SELECT 1 FROM visits JOIN pages ON pages.id = visits.page_id "
-            "WHERE pages.url_key = %b AND visits.seen_at = %b"
+            "WHERE pages.url_key = %s AND visits.seen_at = %s"
         )
-        return bool(self._rows(sql, url_key, seen_at))
+        return bool(self._send((sql, (url_key, seen_at)))[0])
 
-    def _insert(
-        self, table: str, names: Sequence[str], types: Sequence[str], rows: Sequence[Any]
-    ) -> None:
-        arrays = ",".join(f"%s::{kind}[]" for kind in types)
-        self.connection.exec_driver_sql(
-            f"INSERT INTO {table} ({','.join(names)}) SELECT * FROM unnest({arrays})",
-            _columns(rows),
-        )
+    def _send(self, *statements: tuple[str, tuple[Any, ...]]) -> list[list[Any]]:
+        """Send statements, after those that wait, in one go; the server runs them in order."""
+        driver: Any = self.connection.connection.driver_connection
+        cursors = []
+        with driver.pipeline():
+            for sql, parameters in (*self._waiting, *statements):
+                cursor = driver.cursor()
+                cursor.execute(sql, parameters)
+                cursors.append(cursor)
+        self._waiting = []
+        asked = cursors[len(cursors) - len(statements) :]
+        return [cursor.fetchall() if cursor.description else [] for cursor in asked]
 
 
-def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], ...]:
-    return tuple(list(column) for column in zip(*rows, strict=True))
+def _insert(
+    table: str, names: Sequence[str], types: Sequence[str], rows: Sequence[Any]
+) -> tuple[str, tuple[str]]:
+    source, parameters = _recordset(names, types, rows)
+    columns = ",".join(names)
+    return f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {source}", parameters
+
+
+def _recordset(
+    names: Sequence[str], types: Sequence[str], rows: Sequence[Any]
+) -> tuple[str, tuple[str]]:
+    """Return the text of a table ``new`` and the rows that go into it."""
+    columns = ",".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
+    objects = [dict(zip(names, row, strict=True)) for row in rows]
+    return f"json_to_recordset(%s::json) AS new({columns})", (json.dumps(objects, default=_plain),)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bytes):
+        return "\\x" + value.hex()
+    assert isinstance(value, datetime)
+    return value.isoformat()
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def _hexes(values: Iterable[bytes]) -> str:
+    return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}"
 
 
 def _to_text(value: datetime | None) -> str | None:

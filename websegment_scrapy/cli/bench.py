@@ -1,0 +1,166 @@
+"""``websegment bench``: what decisions cost on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from websegment_scrapy.bench.fill import fill
+from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
+from websegment_scrapy.bench.server import new_database, postgresql
+from websegment_scrapy.bench.store import answers, measure, stored_bytes
+from websegment_scrapy.bench.synthetic import SyntheticPages
+from websegment_scrapy.cli.dedup import FORMATS, write_rows
+from websegment_scrapy.cli.segment import open_output
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+__all__ = ["add_parser", "run_store"]
+
+SIZES = (10_000, 100_000, 1_000_000)
+COLUMNS = (
+    "store",
+    "pages",
+    "writers",
+    "decisions_per_second",
+    "median_ms",
+    "p99_ms",
+    "bytes_per_page",
+    "memory_mib",
+    "memory_growth_mib",
+    "missed",
+    "planted",
+    "summary_s",
+    "clusters_s",
+    "url_s",
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``bench`` to the command line."""
+    parser = subparsers.add_parser("bench", help="measure on this machine", description=__doc__)
+    what = parser.add_subparsers(metavar="WHAT", required=True)
+    store = what.add_parser(
+        "store",
+        help="decisions per second, time, space and memory",
+        description=(
+            "Fill new stores with synthetic pages and measure decisions: throughput, time, space, "
+            "memory, and how long questions take; beside them datasketch's MinHashLSH."
+        ),
+    )
+    store.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=SIZES,
+        metavar="N",
+        help="pages stored (default: %(default)s; 10000000 takes an hour and 40 GB)",
+    )
+    store.add_argument("--writers", type=int, nargs="+", default=(1, 8), metavar="N")
+    store.add_argument("--decisions", type=int, default=8000, metavar="N", help="of each run")
+    store.add_argument(
+        "--batch", type=int, default=8, metavar="N", help="decisions in a transaction (default: 8)"
+    )
+    store.add_argument(
+        "--stores",
+        nargs="+",
+        choices=("sqlite", "postgresql", "datasketch"),
+        default=("sqlite", "postgresql", "datasketch"),
+    )
+    store.add_argument(
+        "--database",
+        metavar="URL",
+        help="a PostgreSQL to make schemas in (default: one is started for the measurement)",
+    )
+    store.add_argument("--directory", metavar="DIR", help="where SQLite files are made")
+    store.add_argument("--format", choices=FORMATS, default="table")
+    store.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    store.set_defaults(run=run_store)
+
+
+def run_store(args: argparse.Namespace) -> int:
+    """Measure and write one row for each store, size and number of writers."""
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(open_output(args.output))
+        rows = list(_rows(args, stack))
+        write_rows(rows, args.format, out, COLUMNS)
+    return 0
+
+
+def _rows(args: argparse.Namespace, stack: contextlib.ExitStack) -> Iterator[dict[str, Any]]:
+    server = args.database
+    if "postgresql" in args.stores and server is None:
+        server = stack.enter_context(postgresql()).get_uri()
+    for size in args.sizes:
+        for kind in args.stores:
+            if kind == "datasketch":
+                yield from _peer_rows(size, args.decisions)
+                continue
+            with _database(kind, server, args.directory) as url:
+                yield from _store_rows(kind, url, size, args)
+
+
+@contextlib.contextmanager
+def _database(kind: str, server: str, directory: str | None) -> Iterator[str]:
+    if kind == "postgresql":
+        yield new_database(server, "websegment_bench")
+        new_database(server, "websegment_bench")
+        return
+    made = tempfile.mkdtemp(prefix="websegment-bench-", dir=directory)
+    try:
+        yield f"sqlite:///{Path(made) / 'store.db'}"
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _store_rows(
+    kind: str, url: str, size: int, args: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    pages = SyntheticPages()
+    _say(f"{kind}: filling {size} pages")
+    fill(url, pages, size, lambda _: None)
+    space = stored_bytes(url) / size
+    asked = answers(url, pages.url_of(size // 2))
+    start = size
+    for writers in args.writers:
+        _say(f"{kind}: {size} pages, {writers} writers")
+        cost = measure(url, start, args.decisions, writers, args.batch, size)
+        start += args.decisions
+        yield {
+            **dict.fromkeys(COLUMNS),
+            **{name: value for name, value in asdict(cost).items() if name in COLUMNS},
+            "store": kind,
+            "pages": size,
+            "bytes_per_page": round(space),
+            "summary_s": asked.summary,
+            "clusters_s": asked.clusters,
+            "url_s": asked.url,
+        }
+
+
+def _peer_rows(size: int, decisions: int) -> Iterator[dict[str, Any]]:
+    for redis in (False, True):
+        name = "datasketch in Redis" if redis else "datasketch in memory"
+        if redis and not redis_is_installed():
+            _say("datasketch in Redis: no redis-server is installed, left out")
+            continue
+        _say(f"{name}: {size} pages")
+        cost = measure_peer(size, decisions, redis=redis)
+        yield {
+            **dict.fromkeys(COLUMNS),
+            **asdict(cost),
+            "store": name,
+            "pages": size,
+            "writers": 1,
+        }
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
