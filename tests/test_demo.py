@@ -135,7 +135,7 @@ def test_the_report_is_a_table_that_people_understand(runs: Any) -> None:
 
 @pytest.mark.browser
 def test_the_command_line_answers_from_the_demo_database(runs: Any) -> None:
-    port, _, _, folder = runs
+    _, _, _, folder = runs
     for command in (["dedup", "summary"], ["dedup", "clusters"], ["dedup", "check"]):
         done = subprocess.run(
             [
