@@ -165,8 +165,8 @@ def test_a_database_of_other_parameters_stops_the_crawl_with_the_remedy(tmp_path
             [site.url("/a")], {**NEVER, "WEBSEGMENT_SIGNATURE": "shingles"}, folder=tmp_path
         )
     assert done.items == []
-    assert "StoreMismatch" in done.log
-    assert "minhash" in done.log
+    assert done.stats["finish_reason"].startswith("websegment store: ")
+    assert "minhash" in done.stats["finish_reason"]
 
 
 def test_components_enabled_by_hand_work_without_the_addon() -> None:
@@ -194,3 +194,14 @@ def test_without_the_spider_middleware_items_pass_and_the_remedy_is_named() -> N
     assert len(done.items) == 1
     assert "Is RememberResponseMiddleware in SPIDER_MIDDLEWARES" in done.log
     assert done.stats["websegment/items_without_response"] == 1
+
+
+def test_a_store_that_cannot_be_opened_closes_the_spider_with_the_reason(tmp_path: Path) -> None:
+    done = crawl(
+        ["http://127.0.0.1:9/"],
+        {**NEVER, "WEBSEGMENT_DATABASE": f"sqlite:///{tmp_path}/none/pages.db"},
+    )
+    assert done.stats["finish_reason"].startswith("websegment store: sqlite:///")
+    assert "create it first" in done.stats["finish_reason"]
+    assert "Traceback" not in done.log
+    assert done.items == []

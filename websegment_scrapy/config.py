@@ -62,6 +62,8 @@ class Config:
         SQLAlchemy URL of the dedup database.
     drop_duplicates
         Drop the items of near-duplicate pages (``NearDuplicate``).
+    drop_unchanged
+        Drop the items of pages that have not changed since the last visit (``Unchanged``).
     main_text_only
         Put only the main text and the decision on the item, no segments.
     field
@@ -86,6 +88,7 @@ class Config:
     min_words: int = 15
     database: str = "sqlite:///websegment.db"
     drop_duplicates: bool = False
+    drop_unchanged: bool = False
     main_text_only: bool = False
     field: str = "websegment"
     workers: int = 0

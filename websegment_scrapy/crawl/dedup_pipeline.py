@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import CloseSpider, DropItem
 
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.writer import StoreWriter
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import CrawledPage
 
-__all__ = ["DedupPipeline", "NearDuplicate"]
+__all__ = ["DedupPipeline", "NearDuplicate", "Unchanged"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,17 +40,29 @@ class NearDuplicate(DropItem):
         self.decision = decision
 
 
+class Unchanged(DropItem):
+    """An item was dropped because its page has not changed since the last visit."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(f"not changed since the last visit: {decision.url}")
+        self.decision = decision
+
+
 class DedupPipeline:
     """Item pipeline that decides and stores each analysed page in one transaction.
 
     Settings: ``WEBSEGMENT_DATABASE``, ``WEBSEGMENT_SIMILARITY``, ``WEBSEGMENT_MIN_WORDS``,
-    ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_FIELD``.
+    ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``, ``WEBSEGMENT_FIELD``.
 
     Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
     ``representative``, ``first_seen`` and ``reason``.
 
     Stats: ``websegment/decision/KIND`` for each kind of decision, ``websegment/store_seconds``,
-    ``websegment/store_errors``, ``websegment/duplicates_dropped``.
+    ``websegment/store_errors``, ``websegment/duplicates_dropped``,
+    ``websegment/unchanged_dropped``, ``websegment/crowded_keys``.
+
+    Decisions go through a bounded queue in batches (`StoreWriter`); all are stored before the
+    spider closes. A crawl whose database cannot be opened is closed with the reason.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -60,8 +71,7 @@ class DedupPipeline:
         self.stats: StatsCollector = crawler.stats
         self.config = config
         self.registry = PageRegistry.of(crawler)
-        self.store: Store | None = None
-        self.executor = ThreadPoolExecutor(1, thread_name_prefix="websegment-store")
+        self.writer: StoreWriter | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -70,13 +80,21 @@ class DedupPipeline:
 
     async def open_spider(self) -> None:
         """Open the database; a crawl that could not store its decisions does not start."""
-        self.store = await self._in_thread(self._open)
+        writer = StoreWriter()
+        try:
+            await writer.open(self._open)
+        except StoreError as error:
+            await writer.close()
+            logger.error("The crawl cannot start without its store: %s", error)  # noqa: TRY400
+            raise CloseSpider(f"websegment store: {error}") from None
+        self.writer = writer
 
     async def close_spider(self) -> None:
-        """Close the database."""
-        if self.store is not None:
-            await self._in_thread(self.store.close)
-        self.executor.shutdown()
+        """Store what is waiting, and close the database."""
+        if self.writer is not None:
+            crowded = await self.writer.close()
+            if crowded:
+                self.stats.set_value("websegment/crowded_keys", crowded)
 
     async def process_item(self, item: Any) -> Any:
         """Decide the item's page, once, and put the decision on the item."""
@@ -92,15 +110,22 @@ class DedupPipeline:
         ):
             self.stats.inc_value("websegment/duplicates_dropped")
             raise NearDuplicate(outcome)
+        if (
+            self.config.drop_unchanged
+            and isinstance(outcome, Decision)
+            and outcome.kind is DecisionKind.UNCHANGED
+        ):
+            self.stats.inc_value("websegment/unchanged_dropped")
+            raise Unchanged(outcome)
         return item
 
     async def _decide(self, page: CrawledPage) -> Decision | str:
         """Return the stored decision, or the reason why it could not be stored."""
-        assert self.store is not None
+        assert self.writer is not None
         started = monotonic()
         try:
             with self.registry.at_work():
-                decision: Decision = await self._in_thread(self.store.decide, self._record(page))
+                decision = await self.writer.decide(self._record(page))
         except StoreError as error:
             self.stats.inc_value("websegment/store_errors")
             logger.error("Not stored: %s: %s", page.response.url[:500], error)  # noqa: TRY400
@@ -156,8 +181,3 @@ class DedupPipeline:
             "first_seen": outcome.first_seen.isoformat(),
             "reason": outcome.reason,
         }
-
-    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
-        """Call blocking code of the store in its own thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.executor, function, *arguments)

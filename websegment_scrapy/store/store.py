@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.batch import Batch
@@ -38,8 +39,8 @@ MAX_KNOWN = 100_000
 class Store:
     """An open dedup database that pages are written to; made by `Store.open`.
 
-    It may be used from any thread; decisions of one store are made one after the other. Any number
-    of stores in any number of processes may write to the same database.
+    It may be used from any thread; on SQLite the decisions of one store are made one after the
+    other. Any number of stores in any number of processes may write to the same database.
 
     ``crowded_keys`` counts how often a key had more pages than are compared
     (`clusters.MAX_PAGES_PER_KEY`).
@@ -50,7 +51,10 @@ class Store:
         self.rules = rules
         self.patience = patience
         self.crowded_keys = 0
-        self._lock = threading.RLock()
+        # SQLite has one writer at a time anyway; waiting here is fairer than its busy handler.
+        self._lock: contextlib.AbstractContextManager[Any] = (
+            contextlib.nullcontext() if database.is_postgresql else threading.RLock()
+        )
         self._strength = ClusterLock.SHARED
         self._hosts: set[str] = set()
         self._crawls: dict[str, int] = {}
