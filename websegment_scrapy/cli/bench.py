@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from websegment_scrapy.bench import torture
 from websegment_scrapy.bench.fill import fill
 from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
 from websegment_scrapy.bench.server import new_database, postgresql
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-__all__ = ["add_parser", "run_store"]
+__all__ = ["add_parser", "run_store", "run_torture"]
 
 SIZES = (10_000, 100_000, 1_000_000)
 COLUMNS = (
@@ -83,6 +84,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     store.add_argument("--format", choices=FORMATS, default="table")
     store.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     store.set_defaults(run=run_store)
+    proofs = what.add_parser(
+        "torture",
+        help="that nothing is missed, lost or doubled",
+        description=(
+            "Simultaneous pairs, writers killed with SIGKILL, a PostgreSQL stopped hard and "
+            "restarted in mid-load, a full disk: is every page stored once, are the clusters those "
+            "of an undisturbed run? Exit status 1 if not."
+        ),
+    )
+    proofs.add_argument("--rounds", type=int, default=20, metavar="N", help="of 400 pairs each")
+    proofs.add_argument("--kills", type=int, default=50, metavar="N")
+    proofs.add_argument("--restarts", type=int, default=10, metavar="N")
+    proofs.add_argument("--pages", type=int, default=20_000, metavar="N", help="of each run")
+    proofs.add_argument("--format", choices=FORMATS, default="table")
+    proofs.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    proofs.set_defaults(run=run_torture)
 
 
 def run_store(args: argparse.Namespace) -> int:
@@ -105,6 +122,61 @@ def _rows(args: argparse.Namespace, stack: contextlib.ExitStack) -> Iterator[dic
                 continue
             with _database(kind, server, args.directory) as url:
                 yield from _store_rows(kind, url, size, args)
+
+
+def run_torture(args: argparse.Namespace) -> int:
+    """Run all proofs; return 1 when one failed."""
+    rows: list[dict[str, Any]] = []
+    columns = ("proof", "store", "number", "missed", "lost", "doubled", "same_clusters", "problems")
+
+    def note(proof: str, store: str, number: int, found: Any) -> None:
+        row: dict[str, Any] = dict.fromkeys(columns)
+        values = {name: value for name, value in asdict(found).items() if name in columns}
+        row.update(values, proof=proof, store=store, number=number)
+        row["problems"] = "; ".join(found.problems)
+        rows.append(row)
+        _say(", ".join(f"{name} {value}" for name, value in row.items() if value is not None))
+
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(open_output(args.output))
+        server = stack.enter_context(postgresql())
+        for kind in ("sqlite", "postgresql"):
+            for naive in (True, False):
+                with _database(kind, server.get_uri(), None) as url:
+                    found = torture.simultaneous(url, rounds=args.rounds, naive=naive)
+                name = "select, then insert" if naive else "simultaneous pairs"
+                note(name, kind, found.pairs, found)
+            with (
+                _database(kind, server.get_uri(), None) as url,
+                _database("sqlite", "", None) as calm,
+            ):
+                killed = torture.killed_writers(url, calm, kills=args.kills, pages=args.pages)
+            note("writers killed", kind, killed.disturbances, killed)
+        with (
+            _database("postgresql", server.get_uri(), None) as url,
+            _database("sqlite", "", None) as calm,
+        ):
+            found_again = torture.server_restarts(
+                server, url, calm, restarts=args.restarts, pages=args.pages
+            )
+        note("server restarted", "postgresql", found_again.disturbances, found_again)
+        with _database("sqlite", "", None) as calm:
+            full = torture.disk_full(calm)
+        if full is None:
+            _say("disk full: no small file system can be mounted here, left out")
+        else:
+            note("disk full", "sqlite", full.disturbances, full)
+        write_rows(rows, args.format, out, columns)
+    wrong = [
+        row
+        for row in rows
+        if (
+            row["proof"] != "select, then insert"
+            and (row["missed"] or row["lost"] or row["doubled"] or row["problems"])
+        )
+        or row["same_clusters"] is False
+    ]
+    return 1 if wrong else 0
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import struct
 import threading
 from typing import TYPE_CHECKING
 
@@ -23,23 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Checkpointer"]
 
-COPY_PAGES = 2_000
-"""Pages in the log, not copied yet, from which the thread copies them."""
+COMMITS = 12
+"""Commits after which the thread copies the log: some thousand pages in a busy crawl."""
 
 RESTART_PAGES = 16_000
 """Length of the log from which the writer copies the rest, so that the log starts again."""
 
 _CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
-_LENGTH, _COPIED = 16, 96
-"""Places of mxFrame and nBackfill in the -shm file (https://sqlite.org/walformat.html, 2.1)."""
 
 
 class Checkpointer:
-    """Watches the log of one SQLite file; its thread starts with the first large log."""
+    """Copies the log of one SQLite file; its thread starts when there is something to copy.
+
+    How long the log is comes from SQLite's own answers. To look into its -shm file would be
+    shorter, and fatal: closing any descriptor of that file drops SQLite's locks on it (POSIX).
+    """
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.index = file.with_name(file.name + "-shm")
+        self._commits = 0
+        self._restart = False
         self._wanted = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
@@ -47,38 +49,25 @@ class Checkpointer:
         self._thread: threading.Thread | None = None
 
     def after_commit(self, connection: Connection) -> None:
-        """Look at the log; called by the writer when its transaction has ended."""
-        length, copied = self._state()
-        if length - copied < COPY_PAGES and length < RESTART_PAGES:
-            return
+        """Count a commit; called by the writer when its transaction has ended."""
+        self._commits += 1
         if not self._idle.is_set():
             return
-        if length >= RESTART_PAGES and length - copied < COPY_PAGES:
+        if self._restart:
+            self._restart = False
             driver = connection.connection.driver_connection
             assert driver is not None
             with contextlib.suppress(sqlite3.Error):
                 driver.execute(_CHECKPOINT).fetchone()
-            return
-        self._idle.clear()
-        self._wanted.set()
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._run, name="websegment-checkpoint", daemon=True
-            )
-            self._thread.start()
-
-    def _state(self) -> tuple[int, int]:
-        """Return how many pages are in the log and how many of them have been copied."""
-        try:
-            with self.index.open("rb", buffering=0) as index:
-                head = index.read(_COPIED + 4)
-        except OSError:
-            return 0, 0
-        if len(head) < _COPIED + 4:
-            return 0, 0
-        length: int = struct.unpack_from("=I", head, _LENGTH)[0]
-        copied: int = struct.unpack_from("=I", head, _COPIED)[0]
-        return length, copied
+        elif self._commits >= COMMITS:
+            self._commits = 0
+            self._idle.clear()
+            self._wanted.set()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="websegment-checkpoint", daemon=True
+                )
+                self._thread.start()
 
     def close(self) -> None:
         """Let the thread finish."""
@@ -100,5 +89,6 @@ class Checkpointer:
                     return
                 # A full disk or a locked file is the writer's to report; the log keeps everything.
                 with contextlib.suppress(sqlite3.Error):
-                    connection.execute(_CHECKPOINT).fetchone()
+                    _, length, _ = connection.execute(_CHECKPOINT).fetchone()
+                    self._restart = length >= RESTART_PAGES
                 self._idle.set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.batch import Batch
@@ -16,7 +16,7 @@ from websegment_scrapy.store.record import clean
 from websegment_scrapy.store.schema import crawl_id, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.record import PageRecord
 
 __all__ = ["Store"]
+
+T = TypeVar("T")
 
 PATIENCE = 60.0
 """Seconds that a decision is tried again: a PostgreSQL server restarts in less."""
@@ -117,8 +119,7 @@ class Store:
             return []
         visits = [VisitToDecide(each, self.rules, self._crawl_id(each.crawl)) for each in records]
         try:
-            with self._lock:
-                return self._decide(visits)
+            return self._decide(visits)
         except TooManyLocks:
             if len(records) == 1:
                 raise
@@ -127,36 +128,50 @@ class Store:
 
     def _decide(self, visits: Sequence[VisitToDecide]) -> list[Decision]:
         strength = self._strength
-        give_up = time.monotonic() + self.patience
-        pause = FIRST_PAUSE
         doubtful: tuple[datetime, list[Decision]] | None = None
+
+        def attempt() -> list[Decision]:
+            nonlocal doubtful
+            with self.database.write() as connection:
+                batch = Batch(connection, visits, self.rules, strength, self._hosts)
+                batch.lock()
+                if doubtful is not None and batch.statements.was_stored(visits[0].key, doubtful[0]):
+                    return doubtful[1]
+                doubtful = None
+                decisions = batch.decide()
+                doubtful = batch.now, decisions
+            self._note(batch, strength)
+            return decisions
+
         while True:
             try:
-                with self.database.write() as connection:
-                    batch = Batch(connection, visits, self.rules, strength, self._hosts)
-                    batch.lock()
-                    if doubtful is not None and batch.statements.was_stored(
-                        visits[0].key, doubtful[0]
-                    ):
-                        return doubtful[1]
-                    decisions = batch.decide()
-                    doubtful = batch.now, decisions
+                return self._patiently(attempt)
             except LockTooWeak as weak:
                 strength = weak.needed
+            except ValueError as error:
+                raise StoreError(
+                    f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
+                ) from error
+
+    def _patiently(self, attempt: Callable[[], T]) -> T:
+        """Try again while the database cannot be reached or written."""
+        give_up = time.monotonic() + self.patience
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                with self._lock:
+                    return attempt()
             except TooManyLocks:
                 raise
             except StoreUnavailable:
                 if time.monotonic() + pause > give_up:
                     raise
-                time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            except ValueError as error:
-                raise StoreError(
-                    f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
-                ) from error
-            else:
-                self._note(batch, strength)
-                return decisions
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _write_crawl(self, name: str) -> int:
+        with self.database.write() as connection:
+            return crawl_id(connection, name)
 
     def _note(self, batch: Batch, strength: ClusterLock) -> None:
         """Remember what makes the next batch cheaper."""
@@ -172,8 +187,7 @@ class Store:
         name = clean(name)
         found = self._crawls.get(name)
         if found is None:
-            with self._lock, self.database.write() as connection:
-                found = crawl_id(connection, name)
+            found = self._patiently(lambda: self._write_crawl(name))
             if len(self._crawls) > MAX_KNOWN:
                 self._crawls.clear()
             self._crawls[name] = found
