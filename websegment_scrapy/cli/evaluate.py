@@ -22,7 +22,7 @@ from websegment_scrapy.segment.registry import engine_names, get_engine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_parser", "run_dedup", "run_segmentation"]
+__all__ = ["add_parser", "run_dedup", "run_segmentation", "run_signatures"]
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,6 +74,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="the papers' 8 smallest shingles, or MinHash (default: shingles)",
     )
     dedup.set_defaults(run=run_dedup)
+    signatures = kinds.add_parser(
+        "signatures",
+        help="recall and precision of the signatures against exact Jaccard similarity",
+        description=(
+            "Recall and precision of both signatures against the exact Jaccard similarity of all "
+            "pairs of real page texts, with near-duplicates planted among them."
+        ),
+    )
+    signatures.add_argument("--texts", type=int, default=20_000, metavar="N", help="real texts")
+    signatures.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
+    )
+    signatures.add_argument("--png", type=Path, metavar="FILE", help="draw the curves here")
+    signatures.add_argument(
+        "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
+    )
+    signatures.set_defaults(run=run_signatures)
 
 
 def run_segmentation(args: argparse.Namespace) -> int:
@@ -129,6 +148,19 @@ def run_dedup(args: argparse.Namespace) -> int:
     tables = [*(result.table() for result in results), DedupResult.published_table()]
     _write(args, tables, [result.to_dict() for result in results])
     return 1 if any(result.not_measured for result in results) else 0
+
+
+def run_signatures(args: argparse.Namespace) -> int:
+    """Measure the signatures."""
+    from websegment_scrapy.evaluate.datasets import data_directory
+    from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, real_texts
+
+    texts = real_texts(data_directory(args.data), args.texts)
+    results = evaluate_signatures(texts, progress=progress)
+    if args.png:
+        draw(results, args.png)
+    _write(args, [result.table() for result in results], [each.to_dict() for each in results])
+    return 0
 
 
 def _add_common(parser: argparse.ArgumentParser, limited: str) -> None:
