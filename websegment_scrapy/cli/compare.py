@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.analysis import Analysis
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "run", "shared_passages"]
+
+SHOWN, WORDS = 5, 40
+"""Passages shown, and words of each."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -80,10 +83,30 @@ def _compare(
         "jaccard": round(common / union, 4) if union else 0.0,
         "shared_shingles": common,
         "enough_words": enough,
+        "passages": shared_passages(words(first.main_text), words(second.main_text), recipe.width),
         "pages": [
             {"url": page.url, "title": page.title, "words": page.words} for page in (first, second)
         ],
     }
+
+
+def shared_passages(first: list[str], second: list[str], width: int) -> list[str]:
+    """Return the longest runs of words that both texts have, each at least a shingle long.
+
+    A run is as long as its shingles are all in the other text; the order there may differ.
+    """
+    known = {tuple(second[at : at + width]) for at in range(len(second) - width + 1)}
+    passages: dict[str, int] = {}
+    start = end = 0
+    for at in range(len(first) - width + 2):
+        if tuple(first[at : at + width]) in known:
+            if at >= end:
+                start = at
+            end = at + width
+        elif end and at == end - width + 1:
+            passages.setdefault(" ".join(first[start:end]), end - start)
+            end = 0
+    return sorted(passages, key=lambda passage: -passages[passage])
 
 
 def _print_answer(answer: dict[str, object]) -> None:
@@ -102,3 +125,11 @@ def _print_answer(answer: dict[str, object]) -> None:
         f"exact: {answer['shared_shingles']} six-word shingles in common, "
         f"Jaccard similarity {answer['jaccard']}"
     )
+    passages = answer["passages"]
+    assert isinstance(passages, list)
+    for passage in passages[:SHOWN]:
+        found = passage.split()
+        shown = passage if len(found) <= WORDS else " ".join(found[:WORDS]) + " …"
+        print(f"shared, {len(found)} words: {shown}")
+    if len(passages) > SHOWN:
+        print(f"and {len(passages) - SHOWN} more shared passages")

@@ -12,11 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from websegment_scrapy.cli.segment import open_output
-from websegment_scrapy.store import queries
+from websegment_scrapy.store import lifecycle, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
 from websegment_scrapy.store.schema import migrate, read_info
+from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -81,6 +82,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("export", "all pages", _export)
     to_migrate = add("migrate", "bring a database of an older version up to date", _summary)
     to_migrate.set_defaults(run=_migrate)
+    forgotten = add(
+        "forget", "remove pages that were not seen for long; keep their number", _summary
+    )
+    forgotten.add_argument(
+        "--not-seen-for",
+        type=float,
+        required=True,
+        metavar="DAYS",
+        help="days since the last visit",
+    )
+    forgotten.set_defaults(run=_forget)
+    merged = add("merge", "bring all pages of another database into this one", _summary)
+    merged.add_argument("source", metavar="SOURCE", help="the other database")
+    merged.set_defaults(run=_merge)
+    copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
+    copied.add_argument("source", metavar="SOURCE", help="the other database")
+    copied.set_defaults(run=_merge)
+    add("vacuum", "give back the room of what was removed", _summary).set_defaults(run=_vacuum)
     add("check", "check that the database is sound (exit status 1 if not)", _check)
 
 
@@ -108,6 +127,50 @@ def _migrate(args: argparse.Namespace) -> int:
         said = f"migrated from schema version {found} to {SCHEMA_VERSION}"
     print(f"{database.name}: {said}", file=sys.stderr)
     return 0
+
+
+def _forget(args: argparse.Namespace) -> int:
+    database = _open_for_writing(args.database)
+    try:
+        before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
+        count = lifecycle.forget(database, before)
+    finally:
+        database.close()
+    print(f"{database.name}: {count} pages forgotten", file=sys.stderr)
+    return 0
+
+
+def _merge(args: argparse.Namespace) -> int:
+    source = queries.open_for_reading(args.source)
+    try:
+        with source.read() as connection:
+            info = read_info(source, connection)
+        store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
+        with store:
+            brought = lifecycle.merge(source, store)
+    finally:
+        source.close()
+    print(
+        f"{store.database.name}: {brought.pages} pages and {brought.visits} visits of "
+        f"{source.name}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _vacuum(args: argparse.Namespace) -> int:
+    database = _open_for_writing(args.database)
+    try:
+        lifecycle.vacuum(database)
+    finally:
+        database.close()
+    return 0
+
+
+def _open_for_writing(url: str) -> Database:
+    """Open a database that exists."""
+    queries.open_for_reading(url).close()
+    return Database.open(url, create=True)
 
 
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:

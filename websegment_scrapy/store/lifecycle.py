@@ -1,0 +1,272 @@
+"""What happens to a store over the years: pages are forgotten, stores are merged and copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
+
+from websegment_scrapy.dedup.signature import Signature
+from websegment_scrapy.exceptions import StoreMismatch
+from websegment_scrapy.store.clusters import leave
+from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.models import Crawl, Page, Site, Visit
+from websegment_scrapy.store.record import PageRecord
+from websegment_scrapy.store.schema import crawl_id, read_info
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from websegment_scrapy.dedup.signature import Recipe
+    from websegment_scrapy.store.database import Database
+    from websegment_scrapy.store.store import Store
+
+__all__ = ["Merged", "forget", "merge", "vacuum"]
+
+CHUNK = 200
+"""Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+_SET_FIRST_AND_LAST = (
+    update(Page)
+    .where(Page.id == bindparam("page"))
+    .values(first_seen=bindparam("first"), last_seen=bindparam("last"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge brought: pages whose text was taken over, and visits."""
+
+    pages: int
+    visits: int
+
+
+def forget(
+    database: Database, before: datetime, progress: Callable[[int], None] = lambda _: None
+) -> int:
+    """Remove pages that were last seen before a moment, with their visits; return how many.
+
+    Their number is kept with their site. A cluster goes on without them, as if they had changed.
+    It works in short transactions, so it may be interrupted and crawls may write meanwhile.
+    """
+    forgotten = 0
+    while True:
+        with database.engine.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            if not database.is_postgresql:
+                # A page's visits go with it; SQLite would search them all for each page.
+                driver.execute("PRAGMA foreign_keys=OFF")
+            try:
+                with connection.begin():
+                    count = _forget_some(database, connection, before)
+            finally:
+                if not database.is_postgresql:
+                    driver.execute("PRAGMA foreign_keys=ON")
+        if not count:
+            return forgotten
+        forgotten += count
+        progress(forgotten)
+
+
+def _forget_some(database: Database, connection: Connection, before: datetime) -> int:
+    info = read_info(database, connection)
+    if database.is_postgresql:
+        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    old = connection.execute(
+        select(Page.id, Page.host).where(Page.last_seen < before).order_by(Page.id).limit(CHUNK)
+    ).all()
+    for page_id, _ in old:
+        # Read one by one: each that leaves may change the clusters of the others.
+        page = connection.execute(
+            select(Page.signature, Page.words, Page.content_hash, Page.cluster_id).where(
+                Page.id == page_id
+            )
+        ).one()
+        if page.signature is not None:
+            former = Signature.from_bytes(
+                page.signature, info.recipe, page.words, page.content_hash
+            )
+            leave(connection, page_id, page.cluster_id, former, info.similarity)
+            connection.execute(update(Page).where(Page.id == page_id).values(cluster_id=page_id))
+    ids = [row.id for row in old]
+    for host in sorted({row.host for row in old}):
+        own = [row.id for row in old if row.host == host]
+        visits = connection.execute(
+            select(func.count()).select_from(Visit).where(Visit.page_id.in_(own))
+        ).scalar_one()
+        connection.execute(
+            update(Site)
+            .where(Site.host == host)
+            .values(
+                forgotten_pages=Site.forgotten_pages + len(own),
+                forgotten_visits=Site.forgotten_visits + visits,
+            )
+        )
+    connection.execute(delete(Visit).where(Visit.page_id.in_(ids)))
+    connection.execute(
+        update(Visit).where(Visit.duplicate_of_id.in_(ids)).values(duplicate_of_id=None)
+    )
+    connection.execute(delete(Page).where(Page.id.in_(ids)))
+    return len(ids)
+
+
+def vacuum(database: Database) -> None:
+    """Give the room of removed rows back, and renew what the query planner knows."""
+    with database.engine.connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        if database.is_postgresql:
+            driver.autocommit = True
+            try:
+                driver.execute("VACUUM (ANALYZE)")
+            finally:
+                driver.autocommit = False
+            return
+        driver.execute("VACUUM")
+        driver.execute("ANALYZE")
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def merge(
+    source: Database, target: Store, progress: Callable[[int], None] = lambda _: None
+) -> Merged:
+    """Bring all pages and visits of one store into another one; into an empty one: a copy.
+
+    Where both know a URL, the text that was seen later counts. Pages whose text is taken over are
+    decided anew among those of the target, which is noted as a visit of a crawl named after the
+    source. The history of each URL is that of both. What was brought before is not brought again,
+    so an interrupted merge is simply started again.
+    """
+    with source.read() as connection:
+        info = read_info(source, connection)
+    if info.recipe != target.rules.recipe or info.similarity != target.rules.similarity:
+        raise StoreMismatch(
+            f"{source.name} has the recipe {info.recipe.to_json()} and the similarity "
+            f"{info.similarity}, {target.database.name} has {target.rules.recipe.to_json()} and "
+            f"{target.rules.similarity}: only stores of the same recipe can be merged"
+        )
+    pages = visits = after = 0
+    while True:
+        with source.read() as connection:
+            rows = connection.execute(
+                select(Page).where(Page.id > after).order_by(Page.id).limit(CHUNK)
+            ).all()
+            history = _history(connection, [row.id for row in rows])
+        if not rows:
+            return Merged(pages, visits)
+        taken = _to_take(target.database, rows)
+        decided = [_record(row, info.recipe, f"merge of {source.name}") for row in taken]
+        for start in range(0, len(decided), 16):
+            target.decide_many(decided[start : start + 16])
+        with target.database.write() as connection:
+            visits += _bring_visits(connection, rows, history)
+        pages += len(taken)
+        after = rows[-1].id
+        progress(after)
+
+
+def _history(connection: Connection, ids: Sequence[int]) -> dict[int, list[Any]]:
+    query = (
+        select(
+            Visit.page_id, Visit.seen_at, Crawl.name, Visit.decision, Visit.similarity, Visit.reason
+        )
+        .join(Crawl, Crawl.id == Visit.crawl_id)
+        .where(Visit.page_id.in_(ids))
+        .order_by(Visit.id)
+    )
+    found: dict[int, list[Any]] = {page_id: [] for page_id in ids}
+    for row in connection.execute(query):
+        found[row.page_id].append(row)
+    return found
+
+
+def _to_take(target: Database, rows: Sequence[Any]) -> list[Any]:
+    """Choose the pages that the target does not know, or knows with an older text."""
+    with target.read() as connection:
+        query = select(Page.url_key, Page.content_hash, Page.last_changed).where(
+            Page.url_key.in_([row.url_key for row in rows])
+        )
+        known = {row.url_key: row for row in connection.execute(query)}
+    taken = []
+    for row in rows:
+        own = known.get(row.url_key)
+        if own is None or (
+            row.last_changed is not None
+            and own.content_hash != row.content_hash
+            and (own.last_changed is None or own.last_changed < row.last_changed)
+        ):
+            taken.append(row)
+    return taken
+
+
+def _record(row: Any, recipe: Recipe, crawl: str) -> PageRecord:
+    signature = None
+    error = row.error
+    if row.signature is not None:
+        signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
+        error = None
+    return PageRecord(
+        url=row.seen_url or row.url,
+        title=row.title,
+        words=row.words,
+        signature=signature,
+        engine=row.engine,
+        model=row.model,
+        rendered=row.rendered,
+        render_error=row.render_error,
+        http_status=row.http_status,
+        error=error,
+        crawl=crawl,
+    )
+
+
+def _bring_visits(
+    connection: Connection, rows: Sequence[Any], history: dict[int, list[Any]]
+) -> int:
+    """Write the visits that the target does not have, and the times of the pages."""
+    keys = [row.url_key for row in rows]
+    found = connection.execute(
+        select(Page.id, Page.url_key, Page.first_seen, Page.last_seen).where(Page.url_key.in_(keys))
+    )
+    known = {row.url_key: row for row in found}
+    ids = [row.id for row in known.values()]
+    present = {
+        (row.page_id, row.seen_at)
+        for row in connection.execute(
+            select(Visit.page_id, Visit.seen_at).where(Visit.page_id.in_(ids))
+        )
+    }
+    crawls: dict[str, int] = {}
+    new: list[dict[str, Any]] = []
+    times: list[dict[str, Any]] = []
+    for row in rows:
+        page = known[row.url_key]
+        for visit in history[row.id]:
+            if (page.id, visit.seen_at) in present:
+                continue
+            if visit.name not in crawls:
+                crawls[visit.name] = crawl_id(connection, visit.name)
+            new.append(
+                {
+                    "page_id": page.id,
+                    "seen_at": visit.seen_at,
+                    "crawl_id": crawls[visit.name],
+                    "decision": visit.decision,
+                    "similarity": visit.similarity,
+                    "reason": visit.reason,
+                }
+            )
+        times.append(
+            {
+                "page": page.id,
+                "first": min(page.first_seen, row.first_seen),
+                "last": max(page.last_seen, row.last_seen),
+            }
+        )
+    if new:
+        connection.execute(insert(Visit), new)
+    connection.execute(_SET_FIRST_AND_LAST, times)
+    return len(new)
