@@ -106,8 +106,13 @@ def run_store(args: argparse.Namespace) -> int:
     """Measure and write one row for each store, size and number of writers."""
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(open_output(args.output))
-        rows = list(_rows(args, stack))
-        write_rows(rows, args.format, out, COLUMNS)
+        rows = _rows(args, stack)
+        if args.format != "jsonl":
+            write_rows(rows, args.format, out, COLUMNS)
+            return 0
+        for row in rows:  # at once: a long run that is ended has not been in vain
+            write_rows([row], args.format, out)
+            out.flush()
     return 0
 
 
