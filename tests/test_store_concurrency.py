@@ -22,8 +22,9 @@ from tests.test_store_support import (
     stored_clusters,
     words_of,
 )
+from websegment_scrapy.bench.synthetic import SyntheticPages
 from websegment_scrapy.exceptions import StoreError
-from websegment_scrapy.store import PageRecord, Store
+from websegment_scrapy.store import PageRecord, Store, database
 from websegment_scrapy.store.integrity import integrity
 
 pytest_plugins = ["tests.test_store_support"]
@@ -168,3 +169,32 @@ def test_readers_are_not_blocked_by_a_writer_and_see_one_state(
         with store.database.write() as connection:
             connection.execute(text("UPDATE pages SET title = 'uncommitted'"))
             assert query(store, "SELECT title FROM pages") == [("",)]
+
+
+def test_a_batch_with_more_locks_than_the_server_has_room_for_is_split(postgresql_url: str) -> None:
+    records = SyntheticPages().records(0, 1500)
+    with Store.open(postgresql_url, recipe=MINHASH) as store:
+        decided = store.decide_many(records)
+        assert len(decided) == 1500
+        assert query(store, "SELECT count(*) FROM visits") == [(1500,)]
+        assert integrity(store) == []
+        room = query(store, "SHOW max_locks_per_transaction")
+    assert int(room[0][0]) == 64  # what 1,500 × 17 locks do not fit into
+
+
+def test_decisions_wait_for_a_locked_file_then_fail_clearly(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.2)
+    with (
+        Store.open(sqlite_url, recipe=MINHASH) as holder,
+        Store.open(sqlite_url, recipe=MINHASH, patience=1) as store,
+    ):
+        store.decide(record("http://example.com/a", words_of(1)))
+        began = time.monotonic()
+        with holder.database.write():
+            with pytest.raises(StoreError, match="another process holds the database"):
+                store.decide(record("http://example.com/b", words_of(1)))
+            assert time.monotonic() - began > 0.5
+        assert store.decide(record("http://example.com/b", words_of(1))).kind == "duplicate"
+        assert integrity(store) == []
