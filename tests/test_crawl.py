@@ -27,7 +27,7 @@ def first(tmp_path_factory: pytest.TempPathFactory):
         "/short": page("Nothing here."),
         "/moved": Route(status=301, headers={"Location": "/b"}),
     }
-    settings = {**NEVER, "CONCURRENT_REQUESTS": 1}
+    settings = {**NEVER, "CONCURRENT_REQUESTS": 1, "WEBSEGMENT_WORKERS": 1}
     with Site(routes) as site:
         urls = [site.url(path) for path in ("/a", "/copy", "/edited", "/b", "/short")]
         before = crawl(urls, settings, folder=folder)
@@ -119,6 +119,7 @@ def test_duplicates_are_dropped_and_other_fields_used_on_request() -> None:
     settings = {
         **NEVER,
         "CONCURRENT_REQUESTS": 1,
+        "WEBSEGMENT_WORKERS": 1,
         "WEBSEGMENT_DROP_DUPLICATES": True,
         "WEBSEGMENT_MAIN_TEXT_ONLY": True,
         "WEBSEGMENT_FIELD": "page",
