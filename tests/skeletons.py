@@ -73,4 +73,12 @@ def random_energy(
         domain = domain[order]
         leaf_costs = [leaf_costs[label] for label in order]
         node_costs = [node_costs[label] for label in order]
-    return make_energy(skeleton, domain, leaf_costs, node_costs, mixed, pairs, weights)
+    return make_energy(
+        skeleton,
+        domain,
+        np.concatenate(leaf_costs),
+        np.concatenate(node_costs),
+        mixed,
+        pairs,
+        weights,
+    )

@@ -84,6 +84,8 @@ class PageFeatures:
 
     def columns(self, names: tuple[str, ...]) -> NDArray[np.float64]:
         """Return some columns of the matrix, in that order."""
+        if names == self.names:
+            return self.matrix
         position = {name: number for number, name in enumerate(self.names)}
         return self.matrix[:, [position[name] for name in names]]
 
@@ -94,11 +96,11 @@ def page_features(tree: PageTree) -> PageFeatures:
     leaf = leaf_table(tree)
     columns: Columns = {}
     boxes = _visual(columns, tree, skeleton, leaf)
-    _content(columns, tree, skeleton, leaf)
+    _content(columns, skeleton, leaf)
     kinds = _kinds(columns, tree, skeleton)
     _structure(columns, tree, skeleton)
     _siblings(columns, skeleton, boxes, tree, kinds)
-    _children(columns, skeleton, boxes)
+    _children(columns, skeleton)
     _parents(columns, skeleton)
     rows = len(skeleton.low)
     matrix = np.empty((rows, len(columns)))
@@ -144,7 +146,7 @@ def _visual(
     return boxes
 
 
-def _content(columns: Columns, tree: PageTree, skeleton: Skeleton, leaf: LeafTable) -> None:
+def _content(columns: Columns, skeleton: Skeleton, leaf: LeafTable) -> None:
     low, high = skeleton.low, skeleton.high
     count = (high - low).astype(np.float64)
     sums = leaf.sums(low, high)
@@ -277,8 +279,8 @@ def _siblings(
     columns["children_gap_max"] = widest
 
 
-def _children(columns: Columns, skeleton: Skeleton, boxes: NDArray[np.float64]) -> None:
-    """Number and spread of the children."""
+def _children(columns: Columns, skeleton: Skeleton) -> None:
+    """Add the number and spread of the children."""
     rows = len(skeleton.low)
     has_parent = np.flatnonzero(skeleton.parent >= 0)
     parent = skeleton.parent[has_parent]
@@ -298,7 +300,7 @@ def _children(columns: Columns, skeleton: Skeleton, boxes: NDArray[np.float64]) 
 
 
 def _parents(columns: Columns, skeleton: Skeleton) -> None:
-    """What the parent is, and the row's shares of it."""
+    """Add what the parent is, and the row's shares of it."""
     parent = np.maximum(skeleton.parent, 0)
     topmost = skeleton.parent < 0
     for name in ("log_area", "log_leaves", "log_words", "log_width", "log_height", "anchor_share",

@@ -50,7 +50,7 @@ class LeafTable:
     def extremes(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return ``left, top, right, bottom`` of the box around each range of leaves."""
         corners = self.boxes * np.array([-1.0, -1.0, 1.0, 1.0])
-        return _range_max(corners, low, high) * np.array([-1.0, -1.0, 1.0, 1.0])
+        return np.asarray(_range_max(corners, low, high) * np.array([-1.0, -1.0, 1.0, 1.0]))
 
     def range_max(
         self, name: str, low: NDArray[np.int32], high: NDArray[np.int32]
@@ -140,7 +140,7 @@ def _backgrounds(tree: PageTree) -> NDArray[np.float64]:
         if source[node] < 0:
             source[node] = source[parent[node]]
     colours = np.array([_colour(style.background, 255) for style in tree.styles]).reshape(-1, 3)
-    found = colours[tree.style[np.maximum(source, 0)]]
+    found: NDArray[np.float64] = colours[tree.style[np.maximum(source, 0)]]
     found[np.array(source) < 0] = 1.0
     return found
 

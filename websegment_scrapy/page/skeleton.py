@@ -98,7 +98,7 @@ def common_rows(
     skeleton: Skeleton, first: NDArray[np.int32], second: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Return the lowest inner row above both leaves of each pair (two different leaves)."""
-    rows = skeleton.parent[skeleton.inner + np.minimum(first, second)].copy()
+    rows: NDArray[np.int32] = skeleton.parent[skeleton.inner + np.minimum(first, second)].copy()
     later = np.maximum(first, second)
     outside = np.flatnonzero(skeleton.high[rows] <= later) if len(rows) else rows
     while len(outside):

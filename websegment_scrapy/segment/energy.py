@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.skeleton import Skeleton
 
-__all__ = ["Energy", "Parts", "make_energy"]
+__all__ = ["Energy", "Parts", "domain_sizes", "make_energy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +85,12 @@ class Energy:
     ) -> NDArray[np.float64]:
         """Return ``D_p(f_p)`` of leaves with labels whose domains they are in."""
         first = self.skeleton.low[self.domain[labels]]
-        return self.leaf_cost[self.leaf_start[labels] + leaves - first]
+        return np.asarray(self.leaf_cost[self.leaf_start[labels] + leaves - first])
 
     def node_costs(self, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return ``D_u(α)`` of inner rows with labels whose domains they are in."""
-        return self.node_cost[self.node_start[labels] + rows - self.domain[labels]]
+        place = self.node_start[labels] + rows - self.domain[labels]
+        return np.asarray(self.node_cost[place])
 
     def uniform(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say of each inner row whether all leaves below it carry one label."""
@@ -119,23 +118,20 @@ class Energy:
 
     def nearest(self) -> NDArray[np.int32]:
         """Return the cheapest label of each leaf; of equal ones the one with the lowest domain."""
-        best = np.full(self.skeleton.leaves, np.inf)
-        chosen = np.zeros(self.skeleton.leaves, dtype=np.int32)
-        for label in np.argsort(-self.domain, kind="stable").tolist():
-            row, start = self.domain[label], self.leaf_start[label]
-            low, high = self.skeleton.low[row], self.skeleton.high[row]
-            costs = self.leaf_cost[start : start + high - low]
-            better = costs < best[low:high]
-            best[low:high][better] = costs[better]
-            chosen[low:high][better] = label
-        return chosen
+        sizes = domain_sizes(self.skeleton, self.domain)[0]
+        label = np.repeat(np.arange(self.labels, dtype=np.int32), sizes)
+        first = self.skeleton.low[self.domain] - self.leaf_start
+        leaf = np.arange(len(label)) + np.repeat(first, sizes)
+        order = np.lexsort((-self.domain[label], self.leaf_cost, leaf))
+        start = np.searchsorted(leaf[order], np.arange(self.skeleton.leaves))
+        return label[order[start]]
 
 
 def make_energy(
     skeleton: Skeleton,
     domain: NDArray[np.int32],
-    leaf_costs: Sequence[NDArray[np.float64]],
-    node_costs: Sequence[NDArray[np.float64]],
+    leaf_cost: NDArray[np.float64],
+    node_cost: NDArray[np.float64],
     mixed: NDArray[np.float64],
     pairs: NDArray[np.int32],
     weights: NDArray[np.float64],
@@ -148,31 +144,40 @@ def make_energy(
         Leaves and inner rows.
     domain
         The row of each label's domain; every leaf must be in some domain.
-    leaf_costs, node_costs
-        For each label the costs of the leaves and of the inner rows of its domain, in order.
+    leaf_cost, node_cost
+        The costs of the leaves and of the inner rows of each label's domain, in order, label after
+        label.
     mixed
         ``M_u``; node costs above it are lowered to it.
     pairs, weights
         Neighbouring leaves, each pair once, and their ``λ·V_pq``, not negative.
     """
-    inner = skeleton.inner
-    node_flat = np.concatenate(node_costs) if node_costs else np.zeros(0)
-    sizes = np.array([len(costs) for costs in node_costs], dtype=np.int64)
-    starts = np.cumsum(sizes) - sizes
-    rows = np.repeat(domain - starts, sizes) + np.arange(len(node_flat))
-    leaf_sizes = np.array([len(costs) for costs in leaf_costs], dtype=np.int64)
+    leaf_sizes, node_sizes = domain_sizes(skeleton, domain)
+    starts = np.cumsum(node_sizes) - node_sizes
+    rows = np.repeat(domain - starts, node_sizes) + np.arange(len(node_cost))
     ends = np.concatenate((pairs[:, 0], pairs[:, 1]))
     others = np.concatenate((pairs[:, 1], pairs[:, 0]))
     order = np.lexsort((others, ends))
     return Energy(
         skeleton=skeleton,
         domain=domain,
-        leaf_cost=np.concatenate(leaf_costs) if leaf_costs else np.zeros(0),
+        leaf_cost=leaf_cost,
         leaf_start=np.cumsum(leaf_sizes) - leaf_sizes,
-        node_cost=np.minimum(node_flat, mixed[rows]) if inner else node_flat,
+        node_cost=np.minimum(node_cost, mixed[rows]) if len(rows) else node_cost,
         node_start=starts,
         mixed=mixed,
         neighbour_start=np.searchsorted(ends[order], np.arange(skeleton.leaves + 1)),
         neighbour=others[order].astype(np.int32),
         weight=np.concatenate((weights, weights))[order],
     )
+
+
+def domain_sizes(
+    skeleton: Skeleton, domain: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of leaves and of inner rows in each domain."""
+    leaves = (skeleton.high[domain] - skeleton.low[domain]).astype(np.int64)
+    nodes = np.zeros(len(domain), dtype=np.int64)
+    inner = domain < skeleton.inner
+    nodes[inner] = skeleton.end[domain[inner]] - domain[inner]
+    return leaves, nodes

@@ -53,12 +53,22 @@ class Labelling:
         self.node_now = energy.mixed.copy()
         rows = np.flatnonzero(self.uniform).astype(np.int32)
         self.node_now[rows] = energy.node_costs(rows, self.labels[skeleton.low[rows]])
+        cut = energy.weight * (self.labels[self.owner] != self.labels[energy.neighbour])
+        self.cut_half = 0.5 * np.bincount(self.owner, cut, len(self.labels))
 
     def is_settled(self, label: int) -> bool:
         """Say whether nothing that the expansion of a label depends on has changed since."""
         row = self.energy.domain[label]
         low, high = self.energy.skeleton.low[row], self.energy.skeleton.high[row]
         return bool(self.changed_at[low:high].max() <= self.tried_at[label])
+
+    def may_gain(self) -> NDArray[np.bool_]:
+        """Leave out the leaves' own labels that cost more than what the leaves carry now."""
+        energy, skeleton = self.energy, self.energy.skeleton
+        leaf = skeleton.low[energy.domain]
+        own = energy.leaf_cost[energy.leaf_start]
+        found: NDArray[np.bool_] = energy.domain < skeleton.inner
+        return found | (self.leaf_now[leaf] - own > TOLERANCE)
 
     def switch(self, leaves: NDArray[np.int64], label: int) -> None:
         """Give leaves a label and note which expansions that may concern."""
@@ -97,10 +107,10 @@ def minimise(energy: Energy, start: NDArray[np.int32] | None = None) -> NDArray[
     nearest = energy.nearest()
     state = Labelling(energy, nearest if start is None else start)
     wanted = np.bincount(nearest, minlength=energy.labels)
-    order = np.lexsort((np.arange(energy.labels), energy.domain, -wanted)).tolist()
+    order = np.lexsort((np.arange(energy.labels), energy.domain, -wanted))
     for _ in range(MAX_SWEEPS):
         moved = False
-        for label in order:
+        for label in order[state.may_gain()[order]].tolist():
             if not state.is_settled(label):
                 moved |= alpha_expansion(state, label) > 0.0
         if not moved:
@@ -114,6 +124,8 @@ def alpha_expansion(state: Labelling, alpha: int) -> float:
     row = int(energy.domain[alpha])
     low, high = int(skeleton.low[row]), int(skeleton.high[row])
     state.tried_at[alpha] = state.time
+    if row >= skeleton.inner:
+        return _expand_to_leaf(state, alpha, low)
     current = state.labels[low:high]
     movable = np.flatnonzero(current != alpha)
     if not len(movable):
@@ -121,20 +133,15 @@ def alpha_expansion(state: Labelling, alpha: int) -> float:
     start = int(energy.leaf_start[alpha])
     switch = energy.leaf_cost[start : start + high - low][movable]
     keep = state.leaf_now[low:high][movable]
-    if _best_gain(state, alpha, keep, switch, low, high) <= TOLERANCE:
+    if _best_gain(state, alpha, keep - switch, movable, low, high) <= TOLERANCE:
         return 0.0
     keep, switch = keep.copy(), switch.copy()
     number = np.full(high - low, -1, dtype=np.int64)
     number[movable] = np.arange(len(movable))
     edges = _pairs(state, alpha, number, low, high, keep, switch)
-    sources, sinks, links = [switch], [keep], []
-    if row < skeleton.inner:
-        a_capacity, b_capacity, links = _rows(state, alpha, row, number, movable)
-        sources += [a_capacity, np.zeros(len(b_capacity))]
-        sinks += [np.zeros(len(a_capacity)), b_capacity]
-    else:
-        switch += _broken_above(state, row, alpha)
-    source, sink = np.concatenate(sources), np.concatenate(sinks)
+    a_capacity, b_capacity, links = _rows(state, alpha, row, number, movable)
+    source = np.concatenate((switch, a_capacity, np.zeros(len(b_capacity))))
+    sink = np.concatenate((keep, np.zeros(len(a_capacity)), b_capacity))
     kept = float(sink.sum())
     graph = maxflow.GraphFloat(len(source), 2 * len(source))
     nodes = graph.add_grid_nodes(len(source))
@@ -154,27 +161,58 @@ def alpha_expansion(state: Labelling, alpha: int) -> float:
     return float(gain)
 
 
+def _expand_to_leaf(state: Labelling, alpha: int, leaf: int) -> float:
+    """Give a leaf a label that no other leaf can carry, if that is cheaper."""
+    energy = state.energy
+    before = state.labels[leaf]
+    gain = float(state.leaf_now[leaf] - energy.leaf_cost[energy.leaf_start[alpha]])
+    if before == alpha or gain <= TOLERANCE:
+        return 0.0
+    near = slice(int(energy.neighbour_start[leaf]), int(energy.neighbour_start[leaf + 1]))
+    other = state.labels[energy.neighbour[near]]
+    gain += float(energy.weight[near] @ ((other != before) * 1.0 - (other != alpha)))
+    gain -= _broken_above(state, energy.skeleton.inner + leaf, alpha)
+    if gain <= TOLERANCE:
+        return 0.0
+    state.switch(np.array([leaf]), alpha)
+    return gain
+
+
 def _best_gain(
     state: Labelling,
     alpha: int,
-    keep: NDArray[np.float64],
-    switch: NDArray[np.float64],
+    difference: NDArray[np.float64],
+    movable: NDArray[np.int64],
     low: int,
     high: int,
 ) -> float:
-    """Return more than any move to α can gain: every term that may fall, falls."""
-    energy = state.energy
-    gain = float(np.maximum(keep - switch, 0.0).sum())
-    near = slice(int(energy.neighbour_start[low]), int(energy.neighbour_start[high]))
-    cut = state.labels[state.owner[near]] != state.labels[energy.neighbour[near]]
-    gain += float(energy.weight[near][cut].sum())
+    """Return at least what the best move to α gains, without a cut.
+
+    What a move may gain beside the leaves' own costs is shared out: a cut pair to its two leaves
+    (wholly to the one that switches, if the other carries α), a row's gain to the leaves below it
+    that must all switch for it. Leaves whose share is still a loss do not take part in the bound.
+    """
+    energy, skeleton = state.energy, state.energy.skeleton
     row = int(energy.domain[alpha])
-    if row < energy.skeleton.inner:
-        rows = slice(row, int(energy.skeleton.end[row]))
-        start = int(energy.node_start[alpha])
-        new = energy.node_cost[start : start + rows.stop - row]
-        gain += float(np.maximum(state.node_now[rows] - new, 0.0).sum())
-    return gain
+    end = int(skeleton.end[row])
+    start = int(energy.node_start[alpha])
+    new = energy.node_cost[start : start + end - row]
+    gains = np.maximum(state.node_now[row:end] - new, 0.0)
+    first, last = skeleton.low[row:end] - low, skeleton.high[row:end] - low
+    bound = difference + state.cut_half[low:high][movable]
+    if len(movable) == high - low:
+        shares = gains / (last - first)
+    else:
+        number = np.zeros(high - low + 1)
+        number[1:][movable] = 1.0
+        number = number.cumsum()
+        shares = gains / np.maximum(number[last] - number[first], 1.0)
+        near = slice(int(energy.neighbour_start[low]), int(energy.neighbour_start[high]))
+        joins = energy.weight[near] * (state.labels[energy.neighbour[near]] == alpha)
+        bound += 0.5 * np.bincount(state.owner[near] - low, joins, high - low)[movable]
+    change = np.bincount(first, shares, high - low + 1) - np.bincount(last, shares, high - low + 1)
+    bound += change.cumsum()[movable]
+    return float(bound[bound > 0.0].sum())
 
 
 Edges = list[
