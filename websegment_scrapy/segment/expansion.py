@@ -235,7 +235,7 @@ def _pairs(
     near = slice(int(energy.neighbour_start[low]), int(energy.neighbour_start[high]))
     owner, other, weight = state.owner[near], energy.neighbour[near], energy.weight[near]
     inside = (other >= low) & (other < high)
-    other_number = np.where(inside, number[np.clip(other - low, 0, high - low - 1)], -1)
+    other_number = np.where(inside, number[(other - low) * inside], -1)
     owner_number = number[owner - low]
     moves = owner_number >= 0
     fixed = moves & (other_number < 0)
