@@ -33,7 +33,6 @@ def need_matplotlib() -> None:
 
 def draw_figures(result: SegmentationResult, folder: Path) -> list[Path]:
     """Draw the distribution of ARI and the curves that were measured; return the files."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +41,7 @@ def draw_figures(result: SegmentationResult, folder: Path) -> list[Path]:
 
     def save(figure: Any, name: str) -> None:
         path = folder / f"{name}-{kind}.png"
-        FigureCanvasAgg(figure).print_png(path)
+        figure.savefig(path)
         files.append(path)
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")

@@ -7,7 +7,7 @@ trees, λ and the thresholds are all chosen on the pages of the other folds (``l
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
@@ -28,17 +28,19 @@ from websegment_scrapy.evaluate.segmentation import (
 )
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
-from websegment_scrapy.segment.correlation import CorrelationClustering
-from websegment_scrapy.segment.graph_cuts import GraphCuts
-from websegment_scrapy.segment.registry import LEARNED, with_model
+from websegment_scrapy.segment.correlation import cclus, pair_probabilities
+from websegment_scrapy.segment.costs import build_energy, weigh
+from websegment_scrapy.segment.expansion import minimise
+from websegment_scrapy.segment.registry import with_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from websegment_scrapy.evaluate.report import Progress
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.learn.training import MetricName
-    from websegment_scrapy.segment.base import Segmenter
     from websegment_scrapy.segment.model import SegmentationModel
 
 __all__ = ["CURVES", "cross_validate", "labelled_example"]
@@ -124,32 +126,41 @@ def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
     examples = [labelled_example(name, page) for name, page in task.train.items()]
     examples = [example for example in examples if len(example.gold) > 1]
     layout = examples[0].tree.layout
-    model = train(examples, layout, metric=task.metric)
+    engines = sorted({name for page in task.test.values() for name in page.engines})
+    model = train(examples, layout, metric=task.metric, engines=engines)
     engine_of = partial(with_model, model=model)
     labels = {name: label_page(page, engine_of) for name, page in task.test.items()}
     curve: Curve = {}
     if task.curves:
-        for engine in {name for page in task.test.values() for name in page.engines} & set(CURVES):
-            for value in CURVES[engine]:
-                curve.setdefault(engine, {})[value] = [
-                    _score(page, _with_value(engine, value, model)) for page in task.test.values()
-                ]
+        for engine in engines:
+            if engine in CURVES:
+                curve[engine] = {value: [] for value in CURVES[engine]}
+                for name, page in task.test.items():
+                    for value, scores in _vary(engine, model, name, page).items():
+                        curve[engine][value].append(scores)
     return labels, curve
 
 
-def _with_value(name: str, value: float, model: SegmentationModel) -> Segmenter:
-    engine = LEARNED[name]
-    if isinstance(engine, GraphCuts):
-        return replace(engine, model=model, weight=value)
-    if isinstance(engine, CorrelationClustering):
-        return replace(engine, model=model, threshold=value)
-    raise TypeError(f"{name} has no value to vary")
-
-
-def _score(page: PageTask, engine: Segmenter) -> tuple[float, float]:
-    found = label_page(replace(page, engines=(engine.name,)), lambda _: engine)
-    labels = found.found[engine.name]
-    return (
-        adjusted_rand_index(found.gold, labels),
-        normalised_mutual_information(found.gold, labels),
-    )
+def _vary(
+    engine: str, model: SegmentationModel, name: str, page: PageTask
+) -> dict[float, tuple[float, float]]:
+    """Measure one page over the values of λ or of the threshold."""
+    example = labelled_example(name, page)
+    counted = example.counted if page.leaves == "text" else example.gold >= 0
+    gold = example.gold[counted]
+    found: dict[float, NDArray[np.int32]] = {}
+    if engine == "gcuts":
+        evidence = weigh(example.measures, model, "full")
+        for value in CURVES[engine]:
+            found[value] = minimise(build_energy(evidence, value))
+    else:
+        together, unit = pair_probabilities(example.tree, model.pairs)
+        for value in CURVES[engine]:
+            found[value] = cclus(together, threshold=value)[unit]
+    return {
+        value: (
+            adjusted_rand_index(gold, labels[counted]),
+            normalised_mutual_information(gold, labels[counted]),
+        )
+        for value, labels in found.items()
+    }

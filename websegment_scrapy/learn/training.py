@@ -64,6 +64,7 @@ LAMBDAS: dict[Variant, tuple[float, ...]] = {
 }
 THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 ENGINE_OF: dict[Variant, str] = {"full": "gcuts", "np": "gcuts-np", "nl": "gcuts-nl"}
+ENGINES = ("gcuts", "gcuts-np", "gcuts-nl", "cclus", "cclus-nl")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +91,7 @@ def train(
     *,
     seed: int = SEED,
     metric: MetricName = "lmnn",
+    engines: Sequence[str] = ENGINES,
 ) -> SegmentationModel:
     """Learn a model from labelled pages; the same pages give the same model.
 
@@ -104,6 +106,8 @@ def train(
     metric
         ``"lmnn"``; for comparison ``"nca"``, scikit-learn's NeighborhoodComponentsAnalysis of the
         leaves and nodes of each segment, or ``"euclidean"``, both only scaled as a whole.
+    engines
+        Engines whose λ or threshold is chosen; the model serves no other.
     """
     from threadpoolctl import threadpool_limits
 
@@ -122,7 +126,8 @@ def train(
             rest = [number for number in range(len(examples)) if fold[number] != part]
             fitted = _fit(examples, scores, rest, seed, metric)
             validation.append(_model(layout, names, empty, empty, fitted))
-        parameters = _choose(examples, scores, [validation[part] for part in fold.tolist()])
+        unseen = [validation[part] for part in fold.tolist()]
+        parameters = _choose(examples, scores, unseen, engines)
         everything = list(range(len(examples)))
         fitted = _fit(examples, scores, everything, seed, metric)
         segment, uniform = _grow(examples, everything, seed)
@@ -268,6 +273,7 @@ def _choose(
     examples: Sequence[Example],
     scores: Sequence[RowScores],
     models: Sequence[SegmentationModel],
+    engines: Sequence[str],
 ) -> dict[str, float]:
     """Choose λ and thresholds by the mean ARI of pages, each with a model that never saw it."""
     parameters: dict[str, float] = {}
@@ -277,12 +283,16 @@ def _choose(
         if example.counted.any()
     ]
     for variant, values in LAMBDAS.items():
+        if ENGINE_OF[variant] not in engines:
+            continue
         evidence = [
             weigh(example.measures, model, variant, score) for example, score, model in pages
         ]
         found = [[minimise(build_energy(page, value)) for page in evidence] for value in values]
         parameters[ENGINE_OF[variant]] = values[_best([page[0] for page in pages], found)]
     for engine, learned in (("cclus", True), ("cclus-nl", False)):
+        if engine not in engines:
+            continue
         matrices = [
             pair_probabilities(example.tree, model.pairs, learned=learned)
             for example, _, model in pages
