@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.test_store_support import record, words_of
-from websegment_scrapy.cli import dedup, main
+from websegment_scrapy.cli import dedup
+from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.store import PageRecord, Store
 

@@ -30,7 +30,10 @@ def test_a_byte_order_mark_is_obeyed_and_removed() -> None:
 
 def test_undeclared_text_is_utf8_or_guessed() -> None:
     assert decode("<p>naïve".encode()) == "<p>naïve"
-    french = "<p>Il était une fois une princesse très âgée, qui rêvait d’un château de fée. " * 5
+    french = (
+        "<p>Il était une fois une princesse très âgée, qui rêvait d’un château à la lisière de la "
+        "forêt où l’été durait toute l’année ; les fées l’avaient prévenue dès sa naissance."
+    )
     assert decode(french.encode("cp1252")) == french
 
 

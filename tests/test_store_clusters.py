@@ -80,7 +80,7 @@ def test_clusters_do_not_depend_on_the_order_of_pages(tmp_path: Path, seed: int)
 
 
 def test_every_order_of_a_chain_gives_one_cluster(tmp_path: Path) -> None:
-    chain = {f"http://example.com/{step}": words_of(3, start=16 * step) for step in range(4)}
+    chain = {f"http://example.com/{step}": words_of(1, start=12 * step) for step in range(4)}
     assert len(brute_force_clusters(chain)) == 1
     for number, order in enumerate(itertools.permutations(chain)):
         with open_fast(tmp_path / f"{number}.db", "minhash") as store:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from websegment_scrapy.exceptions import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["META_KEY", "PREFIX", "Config", "PageMeta"]
 
@@ -116,9 +116,7 @@ class Config:
         known = {PREFIX + field.name.upper(): field for field in fields(cls)}
         for name in settings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
-                raise ConfigError(f"there is no setting {name}: {hint}")
+                raise ConfigError(f"there is no setting {name}: {_hint(name, known)}")
         given = {
             field.name: _convert(name, settings[name], str(field.type))
             for name, field in known.items()
@@ -169,6 +167,15 @@ class PageMeta:
         return cls(
             render=render, skip=bool(value.get("skip")), render_error=value.get("render_error")
         )
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    """Return the known setting that a misspelt one resembles, or else all of them."""
+    endings = [setting.removeprefix(PREFIX) for setting in known]
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), endings, n=1)
+    if near:
+        return f"did you mean {PREFIX}{near[0]}?"
+    return "known: " + ", ".join(PREFIX + ending for ending in sorted(endings))
 
 
 def _listed(values: tuple[str, ...]) -> str:

@@ -49,8 +49,12 @@ def main() -> None:
     """Serve tasks from standard input until it ends."""
     tasks = sys.stdin.buffer
     # Whatever an engine prints must not end up between the frames.
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)
+        _serve(tasks, answers)
+
+
+def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     path, memory = read_frame(tasks)
     sys.path[:] = path
     os.nice(NICENESS)

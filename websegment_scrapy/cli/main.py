@@ -48,3 +48,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "websegment") -> in
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,11 +23,9 @@ class Command(ScrapyCommand):
         return "Segment pages, extract main texts, query near-duplicate decisions"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Take every argument as it is; ``websegment`` parses them itself."""
-        parser.add_argument("arguments", nargs=argparse.REMAINDER)
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Leave Scrapy's global options alone."""
+        """Take all that follows as it is; Scrapy's global options come before it."""
+        super().add_options(parser)
+        parser.add_argument("arguments", nargs=argparse.REMAINDER, help="as for websegment")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run the command; in a project ``dedup`` asks the project's database."""

@@ -26,6 +26,9 @@ SHINGLE_WIDTH = 6
 SHINGLE_HASH = "blake2b8"
 """Name of the hash; stored signatures depend on it."""
 
+CHUNK = 65_536
+"""Windows hashed at once, so that a page of millions of words needs little memory."""
+
 
 def shingle_hashes(words: Sequence[str], width: int = SHINGLE_WIDTH) -> NDArray[np.uint64]:
     """Return the distinct hashes of all windows of `width` words, in ascending order.
@@ -37,16 +40,23 @@ def shingle_hashes(words: Sequence[str], width: int = SHINGLE_WIDTH) -> NDArray[
     if not words:
         return np.empty(0, dtype=np.uint64)
     width = min(width, len(words))
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    text = b" ".join(encoded)
-    # A window is a piece of the joined text: from the start of its first word to the end of its
-    # last one.
-    ends = list(accumulate(encoded, lambda end, word: end + 1 + len(word), initial=-1))
+    windows = len(words) - width + 1
     digests = b"".join(
-        blake2b(text[start + 1 : end], digest_size=8).digest()
-        for start, end in zip(ends, ends[width:], strict=False)
+        _digests(words[start : start + CHUNK + width - 1], width)
+        for start in range(0, windows, CHUNK)
     )
     ordered = np.sort(np.frombuffer(digests, dtype=">u8").astype(np.uint64))
     first = np.ones(len(ordered), dtype=bool)  # np.unique takes 40 times as long on a million
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def _digests(words: Sequence[str], width: int) -> bytes:
+    """Hash every window; each is a piece of the joined text."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    text = b" ".join(encoded)
+    ends = list(accumulate(encoded, lambda end, word: end + 1 + len(word), initial=-1))
+    return b"".join(
+        blake2b(text[start + 1 : end], digest_size=8).digest()
+        for start, end in zip(ends, ends[width:], strict=False)
+    )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.page.line_flow import LineFlow
 from websegment_scrapy.page.static_style import static_styles
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, REPLACED, TABLE_CELLS
 from websegment_scrapy.page.tree import TEXT
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.page.build import Nodes
     from websegment_scrapy.page.capture import Style
 
-__all__ = ["VIEWPORT_WIDTH", "static_layout"]
+__all__ = ["VIEWPORT_WIDTH", "Flow", "static_layout"]
 
 VIEWPORT_WIDTH = 1280
 """CSS pixels; the rendered pages have the same width (``crawl/snapshot.py``)."""
@@ -29,7 +30,6 @@ VIEWPORT_WIDTH = 1280
 CHARACTER_WIDTH = 0.5
 """Mean width of a Latin letter, in font sizes; East Asian ones are twice as wide."""
 
-LINE_HEIGHT = 1.2
 BODY_MARGIN = 8.0
 INDENT = {"ul": 40.0, "ol": 40.0, "dir": 40.0, "menu": 40.0, "blockquote": 40.0, "dd": 40.0}
 MIN_COLUMN = 24.0
@@ -68,11 +68,11 @@ def static_layout(
 ) -> tuple[tuple[list[Box], list[int], list[bool]], tuple[Style, ...], int]:
     """Return ``(boxes, styles, visible), style table, width`` for the nodes of a page."""
     numbers, styles = static_styles(nodes)
-    flow = _Flow(nodes, [styles[number].font_size for number in numbers])
+    flow = Flow(nodes, [styles[number].font_size for number in numbers])
     return (flow.boxes(), numbers, [not hidden for hidden in nodes.hidden]), styles, VIEWPORT_WIDTH
 
 
-class _Flow:
+class Flow:
     """The state of the three passes: geometry of each node relative to its containing block."""
 
     def __init__(self, nodes: Nodes, font_size: list[float]) -> None:
@@ -92,6 +92,7 @@ class _Flow:
         self.height = [0.0] * count
 
     def boxes(self) -> list[Box]:
+        """Run the passes and return every node's box on the page."""
         self._widths()
         self._heights()
         self._positions()
@@ -111,7 +112,7 @@ class _Flow:
         nodes, total = self.nodes, list(self.text_width)
         for index in range(len(nodes) - 1, -1, -1):
             if nodes.tag[index] in REPLACED and not nodes.hidden[index]:
-                total[index] = self._replaced_size(index, float(VIEWPORT_WIDTH))[0]
+                total[index] = self.replaced_size(index, float(VIEWPORT_WIDTH))[0]
             if (parent := nodes.parent[index]) >= 0:
                 total[parent] += total[index]
         return total
@@ -143,7 +144,8 @@ class _Flow:
             return available * min(amount, 100.0) / 100 if name == "width" else None
         return min(amount, 100_000.0)
 
-    def _replaced_size(self, index: int, available: float) -> tuple[float, float]:
+    def replaced_size(self, index: int, available: float) -> tuple[float, float]:
+        """Return a replaced element's declared size, or the usual one of its kind."""
         width, height = REPLACED_SIZE.get(self.nodes.tag[index], DEFAULT_REPLACED_SIZE)
         declared_width = self._declared(index, "width", available)
         declared_height = self._declared(index, "height", available)
@@ -246,7 +248,7 @@ class _Flow:
     def _block_height(self, block: int) -> None:
         """Stack a block's block children; flow what is inline between them into lines."""
         nodes, y, margin = self.nodes, 0.0, 0.0
-        line = _Line(self, self.width[block])
+        line = LineFlow(self, self.width[block])
         for child in self.children[block]:
             if nodes.hidden[child]:
                 continue
@@ -295,77 +297,3 @@ class _Flow:
             self.x[index], self.y[index] = left, top
             self.width[index] = max(self.x[child] + self.width[child] for child in boxes) - left
             self.height[index] = max(self.y[child] + self.height[child] for child in boxes) - top
-
-
-class _Line:
-    """Lines of inline content inside one block: a cursor that wraps at the block's width."""
-
-    def __init__(self, flow: _Flow, width: float) -> None:
-        self.flow = flow
-        self.limit = max(width, 1.0)
-        self.cursor = 0.0
-        self.top = 0.0
-        self.tallest = 0.0
-        self.used = False
-
-    def place(self, node: int, y: float) -> None:
-        """Place the leaves of an inline subtree; ``y`` is where the run of lines starts."""
-        flow, nodes = self.flow, self.flow.nodes
-        index, end = node, nodes.end[node]
-        while index < end:
-            tag = nodes.tag[index]
-            if nodes.hidden[index]:
-                index = nodes.end[index]
-            elif tag in REPLACED:
-                self._place_box(index, y)
-                index = nodes.end[index]
-            else:
-                if tag == TEXT:
-                    self._place_text(index, y)
-                elif tag == "br":
-                    self.used = True
-                    self._break(flow.font_size[index] * LINE_HEIGHT)
-                index += 1
-
-    def finish(self) -> float:
-        """End the run of lines and return its height."""
-        height = self.top + self.tallest
-        self.cursor = self.top = self.tallest = 0.0
-        self.used = False
-        return height
-
-    def _break(self, height: float) -> None:
-        self.top += max(self.tallest, height)
-        self.cursor = self.tallest = 0.0
-
-    def _place_box(self, node: int, y: float) -> None:
-        flow = self.flow
-        width, height = flow._replaced_size(node, self.limit)
-        if self.cursor and self.cursor + width > self.limit:
-            self._break(0.0)
-        flow.x[node], flow.y[node] = self.cursor, y + self.top
-        flow.width[node], flow.height[node] = width, height
-        self.cursor += width
-        self.tallest = max(self.tallest, height)
-        self.used = True
-
-    def _place_text(self, node: int, y: float) -> None:
-        flow = self.flow
-        line_height = flow.font_size[node] * LINE_HEIGHT
-        width = flow.text_width[node]
-        breaks = flow.nodes.text[node].count("\n")
-        self.used = True
-        flow.y[node] = y + self.top
-        reach = self.cursor + width
-        lines = 1 + int(max(reach - 0.001, 0.0) // self.limit) + breaks
-        if lines == 1:
-            flow.x[node], flow.width[node], flow.height[node] = self.cursor, width, line_height
-            self.cursor = reach
-            self.tallest = max(self.tallest, line_height)
-            return
-        flow.x[node] = 0.0
-        flow.width[node] = min(self.limit, reach) if not breaks else min(self.limit, width)
-        flow.height[node] = lines * line_height
-        self.top += max(self.tallest, line_height) + (lines - 2) * line_height
-        self.cursor = reach % self.limit
-        self.tallest = line_height

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from tests.texts import page, prose
+from websegment_scrapy import analyze
+from websegment_scrapy.exceptions import NotHtml, UnknownEngine
+from websegment_scrapy.page.parse import parse_html
+from websegment_scrapy.segment.registry import engine_names, get_engine
+
+HTML = page(prose(1), "A story", links="<ul><li><a href=/x>More</a></ul><p>Short end.</p>")
+
+
+def title(html: str) -> str:
+    return analyze(html).title
+
+
+def test_the_main_text_is_the_largest_segment_that_is_not_half_links() -> None:
+    links = "".join(f"<li><a href=/{n}>{prose(n, 30)}</a></li>" for n in range(20))
+    found = analyze(f"<ul>{links}</ul><h1>T</h1><p>{prose(1, 50)}</p><hr><p>small print")
+    assert found.main_text.endswith(prose(1, 50))
+    assert [segment.role for segment in found.segments].count("main") == 1
+    assert found.segments[0].role == "links"
+    assert found.words < found.page_words
+
+
+def test_a_page_of_links_has_no_main_text() -> None:
+    found = analyze("<ul><li><a href=/a>one two three</a><li><a href=/b>four five</a></ul>")
+    assert found.main_text == ""
+    assert found.words == 0
+
+
+def test_segments_partition_the_leaves_and_their_xpaths_cover_them() -> None:
+    root = parse_html(HTML)
+    for name in engine_names():
+        found = analyze(HTML, engine=name)
+        members = np.sort(np.concatenate([segment.leaves for segment in found.segments]))
+        assert np.array_equal(members, np.arange(len(found.tree.leaves)))
+        for segment in found.segments:
+            nodes = [root.getroottree().xpath(path)[0] for path in segment.xpaths]
+            text = " ".join(
+                " ".join(node.itertext()) if isinstance(node, etree._Element) else str(node)
+                for node in nodes
+            )
+            assert text.split() == segment.text.split(), name
+
+
+def test_titles_leave_the_name_of_the_site_out() -> None:
+    assert title("<title>A story | The Site</title><h1>A story</h1><p>x") == "A story"
+    assert title("<title>The Site</title><h1>A story</h1>") == "The Site"
+    assert title("<h1>A <b>story</b></h1>") == "A story"
+    assert title("<meta property=og:title content='Shared'><title>T</title>") == "Shared"
+    assert title("<p>x") == ""
+
+
+def test_the_result_is_the_same_in_every_run_and_survives_a_journey() -> None:
+    first, second = analyze(HTML), analyze(HTML)
+    assert first.to_dict() == second.to_dict()
+    travelled = pickle.loads(pickle.dumps(first.summary()))
+    assert travelled.main_text == first.main_text
+    assert travelled.signature == first.signature
+
+
+def test_the_json_form_has_exactly_the_promised_keys() -> None:
+    found = json.loads(json.dumps(analyze(HTML, url="http://x/", attributes=["href"]).to_dict()))
+    assert set(found) == {"url", "engine", "title", "rendered", "main_text", "segments", "leaves"}
+    assert set(found["segments"][0]) == {
+        "id",
+        "role",
+        "templateness",
+        "xpaths",
+        "box",
+        "words",
+        "links",
+        "text",
+    }
+    assert set(found["leaves"][0]) == {
+        "xpath",
+        "kind",
+        "segment",
+        "templateness",
+        "box",
+        "text",
+        "attributes",
+    }
+    assert found["leaves"][0]["attributes"] == {"href": "/home"}
+
+
+def test_an_unknown_engine_is_named_with_those_that_exist() -> None:
+    with pytest.raises(UnknownEngine, match="there is no engine 'gcut': known are bf-plain"):
+        get_engine("gcut")
+
+
+def test_what_is_no_page_is_refused() -> None:
+    with pytest.raises(NotHtml):
+        analyze(b"%PDF-1.4 ...")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗い所で泣いていた。",
+        "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。寒来暑往，秋收冬藏。闰余成岁，律吕调阳。",
+        "กาลครั้งหนึ่งนานมาแล้วมีกระต่ายตัวหนึ่งอาศัยอยู่ในป่าใหญ่และชอบวิ่งแข่งกับเต่าทุกวัน",
+    ],
+)
+def test_languages_without_spaces_have_many_words_and_shingles(text: str) -> None:
+    found = analyze(f"<ul><li>x</ul><h1>T</h1><p>{text}")
+    assert found.words > 20
+    edited = analyze(f"<h1>T</h1><p>{text[:-3]}")
+    assert len(set(found.signature.keys()) & set(edited.signature.keys())) >= 1

@@ -1,0 +1,131 @@
+"""A user's own project: one line in ``settings.py``, a crawl, and the answers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.site import Site
+from tests.texts import page, prose
+
+SPIDER = """
+import scrapy
+
+class ShopSpider(scrapy.Spider):
+    name = "shop"
+
+    def __init__(self, start_url, **kwargs):
+        super().__init__(**kwargs)
+        self.start_urls = [start_url]
+
+    def parse(self, response):
+        yield {"link": response.url}
+        yield from response.follow_all(css="a.next")
+"""
+
+
+def run(*command: str, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def make_project(folder: Path, *lines: str) -> Path:
+    run("scrapy", "startproject", "shop", folder=folder)
+    project = folder / "shop"
+    with (project / "shop" / "settings.py").open("a") as settings:
+        settings.write("\nADDONS = {'websegment_scrapy.Addon': 500}\n")
+        settings.write("DOWNLOAD_DELAY = 0\n")
+        settings.writelines(f"{line}\n" for line in lines)
+    (project / "shop" / "spiders" / "shop.py").write_text(SPIDER)
+    return project
+
+
+def crawl_site(project: Path, **environment: str) -> str:
+    """Crawl three pages, the third a copy of the first, and return the URL of the site."""
+    routes = {
+        "/1": page(prose(1), "First", links='<ul><li><a class="next" href="/2">next</a></ul>'),
+        "/2": page(prose(2), "Second", links='<ul><li><a class="next" href="/3">next</a></ul>'),
+        "/3": page(prose(1), "Third"),
+    }
+    with Site(routes) as site:
+        run(
+            *("scrapy", "crawl", "shop", "-a", f"start_url={site.url('/1')}"),
+            folder=project,
+            **environment,
+        )
+        return site.url("")
+
+
+def assert_decisions(project: Path, site: str, *, rendered: int) -> None:
+    """Ask for the decisions in the three ways that users have."""
+    with sqlite3.connect(project / "websegment.db") as database:
+        rows = database.execute("SELECT url, decision FROM pages WHERE rendered = ?", (rendered,))
+        decisions = dict(rows.fetchall())
+    database.close()
+    assert decisions.pop(f"{site}/2") == "new"
+    # pages are analysed side by side: either of the two equal ones may be the first to be decided
+    assert set(decisions) == {f"{site}/1", f"{site}/3"}
+    assert sorted(decisions.values()) == ["duplicate", "new"]
+    story = run("websegment_scrapy.cli.main", "dedup", "url", f"{site}/3", folder=project)
+    assert f"{site}/1" in story
+    assert "duplicate" in run("scrapy", "websegment", "dedup", "summary", folder=project)
+
+
+@pytest.mark.browser
+def test_one_line_in_a_new_project_is_enough(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    site = crawl_site(project)
+    assert_decisions(project, site, rendered=1)
+
+
+def path_without_browsers(folder: Path) -> str:
+    """Return a PATH with the system's programs but for browsers."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("sh", "env", "uname"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    return str(programs)
+
+
+def test_the_same_works_without_any_browser(tmp_path: Path) -> None:
+    project = make_project(tmp_path, "WEBSEGMENT_RENDER = 'never'")
+    site = crawl_site(
+        project,
+        PATH=path_without_browsers(tmp_path),
+        WEBSEGMENT_CHROMIUM="",
+        PLAYWRIGHT_BROWSERS_PATH=str(tmp_path / "none"),
+    )
+    assert_decisions(project, site, rendered=0)
+
+
+def test_rendering_without_a_browser_goes_on_from_plain_html(tmp_path: Path) -> None:
+    project = make_project(tmp_path, "LOG_FILE = 'log.txt'")
+    site = crawl_site(
+        project,
+        PATH=path_without_browsers(tmp_path),
+        WEBSEGMENT_CHROMIUM="",
+        PLAYWRIGHT_BROWSERS_PATH=str(tmp_path / "none"),
+    )
+    assert_decisions(project, site, rendered=0)
+    log = (project / "log.txt").read_text()
+    assert log.count("no Chromium was found") == 1
+    with sqlite3.connect(project / "websegment.db") as database:
+        reasons = database.execute("SELECT DISTINCT render_error FROM pages").fetchall()
+    database.close()
+    assert reasons == [("no browser",)]
