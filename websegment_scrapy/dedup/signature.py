@@ -228,7 +228,9 @@ def similarities(one: Signature, others: Sequence[Signature]) -> NDArray[np.floa
         return result
     sizes = np.array([len(each) for each in values])
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    common = np.add.reduceat(np.isin(np.concatenate(values), one.values), starts, dtype=np.int64)
+    common = np.add.reduceat(
+        np.isin(np.concatenate(values), one.values, kind="sort"), starts, dtype=np.int64
+    )
     result[filled] = common / np.minimum(sizes, len(one.values))
     return result
 
