@@ -1,6 +1,6 @@
 """The GCuts paper's figures 2(a) and 3 as PNG.
 
-Drawing needs matplotlib (``pip install websegment-scrapy[figures]``), which nothing else does: it
+Drawing needs matplotlib (``pip install websegment-scrapy[plot]``), which nothing else does: it
 is no dependency of a crawler.
 """
 
@@ -28,7 +28,7 @@ class NoMatplotlib(WebsegmentError):
 def need_matplotlib() -> None:
     """Fail before anything is measured if figures cannot be drawn."""
     if find_spec("matplotlib") is None:
-        raise NoMatplotlib("--figures needs matplotlib: pip install 'websegment-scrapy[figures]'")
+        raise NoMatplotlib("--figures needs matplotlib: pip install 'websegment-scrapy[plot]'")
 
 
 def draw_figures(result: SegmentationResult, folder: Path) -> list[Path]:
