@@ -22,7 +22,7 @@ from websegment_scrapy.segment.registry import engine_names, get_engine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_parser", "run_dedup", "run_segmentation", "run_signatures"]
+__all__ = ["add_parser", "run_dedup", "run_segmentation", "run_signatures", "run_speed"]
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,12 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Agreement of the engines with segments marked by hand: ARI and NMI.",
     )
     _add_common(segmentation, "labelled pages")
-    segmentation.add_argument(
-        "--render",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="render the pages in Chromium first (default: yes)",
-    )
+    _add_rendering(segmentation)
     segmentation.add_argument(
         "--leaves",
         choices=("text", "all"),
@@ -52,12 +47,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="which leaves count: text, or all with images and form fields (default: text)",
     )
     segmentation.add_argument(
-        "--snapshots",
+        "--folds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="learned engines: train on all folds of sites but the page's own; 0 takes the shipped "
+        "models, which were made from these pages (default: %(default)s)",
+    )
+    segmentation.add_argument(
+        "--metric",
+        choices=("lmnn", "nca", "euclidean"),
+        default="lmnn",
+        help="how the metric of the folds' models is learned (default: %(default)s)",
+    )
+    segmentation.add_argument(
+        "--figures",
         type=Path,
         metavar="DIR",
-        help="keep rendered pages here and take them from here",
+        help="draw ARI over λ and the distribution of ARI here as PNG (needs matplotlib)",
     )
     segmentation.set_defaults(run=run_segmentation)
+    speed = kinds.add_parser(
+        "speed",
+        help="time per page and how it grows",
+        description="Time per labelled page beside trafilatura, and growth from 100 to 10,000 "
+        "leaves. One process; run it on a quiet machine.",
+    )
+    _add_common(speed, "labelled pages")
+    _add_rendering(speed)
+    speed.set_defaults(run=run_speed)
     dedup = kinds.add_parser(
         "dedup",
         help="near-duplicates found and non-duplicates kept",
@@ -103,7 +121,13 @@ def run_segmentation(args: argparse.Namespace) -> int:
     )
     from websegment_scrapy.evaluate.segmentation import evaluate_segmentation
 
-    engines = _engines(args)
+    engines = _engines(args, first="gcuts")
+    if args.folds < 0 or args.folds == 1:
+        raise ConfigError(f"--folds is {args.folds}: it takes 0 or at least 2")
+    if args.figures:
+        from websegment_scrapy.evaluate.figures import draw_figures, need_matplotlib
+
+        need_matplotlib()
     with labelled_pages(data_directory(args.data)) as pages, _pool(args) as pool:
         result = evaluate_segmentation(
             pages[: args.limit],
@@ -111,6 +135,30 @@ def run_segmentation(args: argparse.Namespace) -> int:
             pool,
             render=args.render,
             leaves=args.leaves,
+            snapshots=args.snapshots,
+            folds=args.folds,
+            curves=args.figures is not None,
+            metric=args.metric,
+            workers=args.workers,
+            progress=progress,
+        )
+    if args.figures:
+        draw_figures(result, args.figures)
+    _write(args, [result.table()], result.to_dict())
+    return 1 if result.not_measured else 0
+
+
+def run_speed(args: argparse.Namespace) -> int:
+    """Time the engines; 1 if a page could not be measured."""
+    from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
+    from websegment_scrapy.evaluate.speed import evaluate_speed
+
+    engines = _engines(args, first="gcuts")
+    with labelled_pages(data_directory(args.data)) as pages:
+        result = evaluate_speed(
+            pages[: args.limit],
+            engines,
+            render=args.render,
             snapshots=args.snapshots,
             progress=progress,
         )
@@ -163,6 +211,21 @@ def run_signatures(args: argparse.Namespace) -> int:
     return 0
 
 
+def _add_rendering(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--render",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="render the pages in Chromium first (default: yes)",
+    )
+    parser.add_argument(
+        "--snapshots",
+        type=Path,
+        metavar="DIR",
+        help="keep rendered pages here and take them from here",
+    )
+
+
 def _add_common(parser: argparse.ArgumentParser, limited: str) -> None:
     defaults = Config()
     parser.add_argument(
@@ -188,11 +251,11 @@ def _add_common(parser: argparse.ArgumentParser, limited: str) -> None:
     )
 
 
-def _engines(args: argparse.Namespace) -> list[str]:
-    """Return the engines to measure, each once, the default engine first if all are."""
+def _engines(args: argparse.Namespace, first: str | None = None) -> list[str]:
+    """Return the engines to measure, each once; if all are, ``first`` or the default first."""
     if args.limit is not None and args.limit < 1:
         raise ConfigError(f"--limit is {args.limit}: it takes at least 1")
-    default = Config().engine
+    default = first or Config().engine
     names = args.engines or [default, *(name for name in engine_names() if name != default)]
     for name in names:
         get_engine(name)

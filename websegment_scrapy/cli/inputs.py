@@ -41,6 +41,7 @@ class PageTask:
     content_type: str | None
     engine: str
     attributes: tuple[str, ...] = ()
+    explain: bool = False
 
 
 def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+") -> None:
@@ -128,6 +129,7 @@ def _tasks(args: argparse.Namespace) -> Iterator[tuple[str, PageTask | AnalysisE
                             content_type=page[2],
                             engine=args.engine,
                             attributes=tuple(getattr(args, "attributes", ())),
+                            explain=getattr(args, "explain", False),
                         ),
                     )
             except AnalysisError as error:

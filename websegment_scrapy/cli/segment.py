@@ -6,9 +6,9 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.analysis import analyze
+from websegment_scrapy.analysis import AnalyzedPage, analyze
 from websegment_scrapy.cli.inputs import (
     PageTask,
     add_input_arguments,
@@ -16,13 +16,15 @@ from websegment_scrapy.cli.inputs import (
     report_failure,
 )
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.segment.graph_cuts import GraphCuts
+from websegment_scrapy.segment.registry import get_engine
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["add_parser", "open_output", "run"]
+__all__ = ["add_parser", "explain", "open_output", "run"]
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,6 +40,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME",
         help="HTML attribute to report for each leaf, from the nearest element that has it; may "
         "be repeated",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="engines gcuts*: add the energy, its parts and the node that labels each segment",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
     parser.set_defaults(run=run)
@@ -65,7 +72,29 @@ def segment_page(task: PageTask) -> str:
         engine=task.engine,
         attributes=task.attributes,
     )
-    return json.dumps(page.to_dict(), ensure_ascii=False)
+    found = page.to_dict()
+    if task.explain:
+        found["explain"] = explain(page)
+    return json.dumps(found, ensure_ascii=False)
+
+
+def explain(page: AnalyzedPage) -> dict[str, Any] | None:
+    """Return the energy of the page's segments and its parts; ``None`` for other engines."""
+    engine = get_engine(page.engine)
+    if not isinstance(engine, GraphCuts) or len(page.labels) < 2:
+        return None
+    solution = engine.solve(page.tree)
+    parts = solution.parts
+    nodes = dict(zip(page.labels.tolist(), solution.nodes.tolist(), strict=True))
+    return {
+        "lambda": solution.weight,
+        "energy": parts.total,
+        "leaves": parts.leaves,
+        "neighbours": parts.neighbours,
+        "visible_nodes": parts.visible,
+        "invisible_nodes": parts.invisible,
+        "labels": {str(segment): page.tree.xpath(node) for segment, node in sorted(nodes.items())},
+    }
 
 
 @contextlib.contextmanager

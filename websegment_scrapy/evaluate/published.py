@@ -13,12 +13,14 @@ __all__ = ["DEDUP", "SEGMENTATION", "PublishedDedup", "PublishedSegmentation"]
 
 @dataclass(frozen=True, slots=True)
 class PublishedSegmentation:
-    """Mean ARI and NMI of a method."""
+    """Mean ARI and NMI of a method; shares of pages with an ARI under 0.3 and over 0.6."""
 
     method: str
     ari: float
     nmi: float
     source: str
+    poor: str = ""
+    good: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class PublishedDedup:
 _GCUTS = "Chakrabarti, Kumar, Punera 2008"
 
 SEGMENTATION = (
-    PublishedSegmentation("GCuts", 0.60, 0.76, f"{_GCUTS}, figure 2(b)"),
-    PublishedSegmentation("CClus", 0.46, 0.64, f"{_GCUTS}, figure 2(b)"),
+    PublishedSegmentation("GCuts", 0.60, 0.76, f"{_GCUTS}, figure 2", "5%", "50%"),
+    PublishedSegmentation("CClus", 0.46, 0.64, f"{_GCUTS}, figure 2", "27%", "< 20%"),
     PublishedSegmentation("GCuts-NP", 0.53, 0.73, f"{_GCUTS}, figure 4(b)"),
     PublishedSegmentation("GCuts-NL", 0.52, 0.73, f"{_GCUTS}, table 1"),
     PublishedSegmentation("WPS-Margin", 0.749, 0.841, "WPS 2014, table 2"),

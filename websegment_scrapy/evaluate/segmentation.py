@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,20 +27,23 @@ from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
-from websegment_scrapy.segment.registry import get_engine
+from websegment_scrapy.segment.registry import LEARNED, get_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.learn.training import MetricName
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.pool import AnalysisPool
+    from websegment_scrapy.segment.base import Segmenter
 
 __all__ = [
+    "CurvePoint",
     "EngineResult",
     "PageLabels",
     "PageScores",
@@ -54,6 +57,8 @@ __all__ = [
 WSID = "data-wsid"
 POOR, GOOD = 0.3, 0.6
 """Limits of ARI under and over which pages are counted (GCuts, section 5.1)."""
+
+FOLDS = 5
 
 Leaves = Literal["text", "all"]
 
@@ -92,6 +97,15 @@ class PageScores:
 
 
 @dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Mean agreement of an engine with one value of its λ or threshold."""
+
+    value: float
+    ari: float
+    nmi: float
+
+
+@dataclass(frozen=True, slots=True)
 class EngineResult:
     """One engine over all measured pages.
 
@@ -114,9 +128,11 @@ class SegmentationResult:
 
     rendered: bool
     leaves: Leaves
+    folds: int
     engines: tuple[EngineResult, ...]
     pages: dict[str, PageScores]
     not_measured: dict[str, str]
+    curves: dict[str, list[CurvePoint]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -147,12 +163,12 @@ class SegmentationResult:
         kind = "rendered" if self.rendered else "not rendered"
         parts = [
             f"{len(self.pages)} labelled pages, {kind}, {self.leaves} leaves; mean over pages, "
-            "median CPU ms from HTML to labels",
+            "median CPU ms from HTML to labels" + self._learned(),
             text_table(header, rows),
             "Published, each on its own pages:",
             text_table(
-                ("method", "ARI", "NMI", "source"),
-                [(row.method, f"{row.ari:.3f}", f"{row.nmi:.3f}", row.source)
+                ("method", "ARI", "NMI", f"< {POOR}", f"> {GOOD}", "source"),
+                [(row.method, f"{row.ari:.3f}", f"{row.nmi:.3f}", row.poor, row.good, row.source)
                  for row in SEGMENTATION],
             ),
         ]  # fmt: skip
@@ -163,6 +179,13 @@ class SegmentationResult:
             )
         return "\n\n".join(parts)
 
+    def _learned(self) -> str:
+        if not any(result.engine in LEARNED for result in self.engines):
+            return ""
+        if self.folds:
+            return f"; learned engines: {self.folds}-fold by site, nothing of a page's fold seen"
+        return "; learned engines: the shipped models, WHICH WERE MADE FROM THESE PAGES"
+
 
 def evaluate_segmentation(
     pages: Sequence[LabelledPage],
@@ -172,6 +195,10 @@ def evaluate_segmentation(
     render: bool,
     leaves: Leaves = "text",
     snapshots: Path | None = None,
+    folds: int = FOLDS,
+    curves: bool = False,
+    metric: MetricName = "lmnn",
+    workers: int = 1,
     progress: Progress = silent,
 ) -> SegmentationResult:
     """Measure engines on labelled pages.
@@ -190,6 +217,14 @@ def evaluate_segmentation(
         Which leaves count.
     snapshots
         Folder in which rendered pages are kept, and from which they are taken when they are there.
+    folds
+        Learned engines are trained on all folds but the page's own; 0 takes the shipped models.
+    curves
+        Whether learned engines are also measured over values of λ or of their threshold.
+    metric
+        How the metric of the folds' models is learned.
+    workers
+        Processes that train.
     progress
         Shows how far it is.
 
@@ -202,6 +237,9 @@ def evaluate_segmentation(
     """
     for name in engines:
         get_engine(name)
+    learned = tuple(name for name in engines if name in LEARNED) if folds else ()
+    others = tuple(name for name in engines if name not in learned)
+    kept: dict[str, PageTask] = {}
 
     def tasks() -> Iterator[PageTask | AnalysisError]:
         with contextlib.closing(Documents(render=render, snapshots=snapshots)) as documents:
@@ -211,26 +249,45 @@ def evaluate_segmentation(
                 except AnalysisError as error:
                     yield error
                 else:
-                    yield PageTask(html, frozenset(page.blocks), tuple(engines), leaves, render)
+                    kept[page.name] = PageTask(html, frozenset(page.blocks), others, leaves, render)
+                    yield kept[page.name]
 
-    measured: dict[str, PageScores] = {}
+    labelled: dict[str, PageLabels] = {}
     failed: dict[str, str] = {}
     outcomes = progress(pool.map(label_page, tasks()), len(pages), "labelled pages")
     for page, outcome in zip(pages, outcomes, strict=True):
         if isinstance(outcome, AnalysisError):
             failed[page.name] = str(outcome)
         else:
-            measured[page.name] = score_page(outcome)
-    if not measured:
+            labelled[page.name] = outcome
+    if not labelled:
         raise DataError(
             f"none of {len(failed)} labelled pages could be measured; the first: "
             f"{next(iter(failed.values()), 'there is none')}"
         )
+    points: dict[str, list[CurvePoint]] = {}
+    if learned:
+        from websegment_scrapy.evaluate.folds import cross_validate
+
+        good = {name: replace(kept[name], engines=learned) for name in labelled}
+        found, points = cross_validate(
+            good, folds=folds, workers=workers, curves=curves, metric=metric, progress=progress
+        )
+        labelled = {name: _joined(labelled[name], found[name], engines) for name in labelled}
+    measured = {name: score_page(page) for name, page in labelled.items()}
     results = tuple(_summary(name, engines[0], list(measured.values())) for name in engines)
-    return SegmentationResult(render, leaves, results, measured, failed)
+    return SegmentationResult(render, leaves, folds, results, measured, failed, points)
 
 
-def label_page(task: PageTask) -> PageLabels:
+def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLabels:
+    """Put the results of two groups of engines on one page together, in the order asked for."""
+    found, times = {**one.found, **two.found}, {**one.milliseconds, **two.milliseconds}
+    return PageLabels(
+        one.gold, {name: found[name] for name in engines}, {name: times[name] for name in engines}
+    )
+
+
+def label_page(task: PageTask, engine_of: Callable[[str], Segmenter] = get_engine) -> PageLabels:
     """Segment one page with every engine; runs in a worker process."""
     start = time.process_time()
     html = decode(task.html) if isinstance(task.html, bytes) else task.html
@@ -246,8 +303,9 @@ def label_page(task: PageTask) -> PageLabels:
         raise AnalysisError(f"no {task.leaves} leaf lies in a labelled block")
     found, milliseconds = {}, {}
     for name in task.engines:
+        engine = engine_of(name)
         start = time.process_time()
-        labels = get_engine(name).segment(tree)
+        labels = engine.segment(tree)
         milliseconds[name] = 1000 * (parsing + time.process_time() - start)
         found[name] = labels[counts]
     return PageLabels(gold[counts], found, milliseconds)

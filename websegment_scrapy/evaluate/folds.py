@@ -1,0 +1,166 @@
+"""Cross-validation of the learned engines: no page is segmented by a model that has seen it.
+
+Every labelled page is of another site, so folds of pages are folds of sites. The metric, ``V``, the
+trees, λ and the thresholds are all chosen on the pages of the other folds (``learn/training.py``).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.evaluate.metrics import (
+    adjusted_rand_index,
+    normalised_mutual_information,
+)
+from websegment_scrapy.evaluate.report import silent
+from websegment_scrapy.evaluate.segmentation import (
+    WSID,
+    CurvePoint,
+    PageLabels,
+    PageTask,
+    label_page,
+)
+from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.decode import decode
+from websegment_scrapy.segment.correlation import cclus, pair_probabilities
+from websegment_scrapy.segment.costs import build_energy, weigh
+from websegment_scrapy.segment.expansion import minimise
+from websegment_scrapy.segment.registry import with_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.learn.examples import Example
+    from websegment_scrapy.learn.training import MetricName
+    from websegment_scrapy.segment.model import SegmentationModel
+
+__all__ = ["CURVES", "cross_validate", "labelled_example"]
+
+SEED = 1
+
+CURVES: dict[str, tuple[float, ...]] = {
+    "gcuts": (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
+    "cclus": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+}
+"""Values of λ and of the threshold that the curves are drawn over (GCuts, figure 3)."""
+
+Curve = dict[str, dict[float, list[tuple[float, float]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldTask:
+    """Pages to train on and pages to segment; what a process gets."""
+
+    train: dict[str, PageTask]
+    test: dict[str, PageTask]
+    curves: bool
+    metric: MetricName
+
+
+def labelled_example(name: str, task: PageTask) -> Example:
+    """Prepare a labelled page for training."""
+    from websegment_scrapy.learn.examples import make_example
+
+    html = decode(task.html) if isinstance(task.html, bytes) else task.html
+    tree = build_tree(html, attributes=(WSID,))
+    number = {block: position for position, block in enumerate(sorted(task.blocks))}
+    labelled = np.full(len(tree), -1, dtype=np.int32)
+    for node, block in tree.attributes[WSID].items():
+        labelled[node] = number.get(block, -1)
+    return make_example(name, tree, labelled)
+
+
+def cross_validate(
+    tasks: Mapping[str, PageTask],
+    *,
+    folds: int,
+    workers: int = 1,
+    curves: bool = False,
+    metric: MetricName = "lmnn",
+    progress: Progress = silent,
+) -> tuple[dict[str, PageLabels], dict[str, list[CurvePoint]]]:
+    """Segment every page with models trained on the other folds.
+
+    Returns the labels by page, and the curves of the engines in ``CURVES`` if they were asked for.
+    """
+    from websegment_scrapy.learn.training import deal
+
+    names = sorted(tasks)
+    fold = deal(len(names), min(folds, len(names)), SEED)
+    rounds = []
+    for part in range(int(fold.max()) + 1):
+        test = {name: tasks[name] for name, mine in zip(names, fold, strict=True) if mine == part}
+        rest = {name: task for name, task in tasks.items() if name not in test}
+        rounds.append(FoldTask(rest, test, curves, metric))
+    labels: dict[str, PageLabels] = {}
+    collected: Curve = {}
+    with ProcessPoolExecutor(max(workers, 1), mp_context=get_context("spawn")) as executor:
+        results = executor.map(run_fold, rounds)
+        for found, curve in progress(results, len(rounds), "folds"):
+            labels.update(found)
+            for engine, points in curve.items():
+                for value, pages in points.items():
+                    collected.setdefault(engine, {}).setdefault(value, []).extend(pages)
+    return labels, {
+        engine: [
+            CurvePoint(value, *(float(mean) for mean in np.mean(pages, axis=0)))
+            for value, pages in sorted(points.items())
+        ]
+        for engine, points in collected.items()
+    }
+
+
+def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
+    """Train on one side and segment the other; runs in a process of its own."""
+    from websegment_scrapy.learn.training import train
+
+    examples = [labelled_example(name, page) for name, page in task.train.items()]
+    examples = [example for example in examples if len(example.gold) > 1]
+    layout = examples[0].tree.layout
+    engines = sorted({name for page in task.test.values() for name in page.engines})
+    model = train(examples, layout, metric=task.metric, engines=engines)
+    engine_of = partial(with_model, model=model)
+    labels = {name: label_page(page, engine_of) for name, page in task.test.items()}
+    curve: Curve = {}
+    if task.curves:
+        for engine in engines:
+            if engine in CURVES:
+                curve[engine] = {value: [] for value in CURVES[engine]}
+                for name, page in task.test.items():
+                    for value, scores in _vary(engine, model, name, page).items():
+                        curve[engine][value].append(scores)
+    return labels, curve
+
+
+def _vary(
+    engine: str, model: SegmentationModel, name: str, page: PageTask
+) -> dict[float, tuple[float, float]]:
+    """Measure one page over the values of λ or of the threshold."""
+    example = labelled_example(name, page)
+    counted = example.counted if page.leaves == "text" else example.gold >= 0
+    gold = example.gold[counted]
+    found: dict[float, NDArray[np.int32]] = {}
+    if engine == "gcuts":
+        evidence = weigh(example.measures, model, "full")
+        for value in CURVES[engine]:
+            found[value] = minimise(build_energy(evidence, value))
+    else:
+        together, unit = pair_probabilities(example.tree, model.pairs)
+        for value in CURVES[engine]:
+            found[value] = cclus(together, threshold=value)[unit]
+    return {
+        value: (
+            adjusted_rand_index(gold, labels[counted]),
+            normalised_mutual_information(gold, labels[counted]),
+        )
+        for value, labels in found.items()
+    }
