@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.test_store_support import (
@@ -77,6 +77,7 @@ def answer(decision: Decision) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("kind", RECIPES)
 @settings(max_examples=40, deadline=None)
+@example(visits=[(1, 0, 0), (2, 0, 0), (0, 0, 0), (1, 0, 1), (2, 0, 1)], sizes=[2])
 @given(visits=VISITS, sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6))
 def test_a_batch_decides_as_if_its_visits_came_one_by_one(
     kind: str, visits: list[tuple[int, int, int]], sizes: list[int]

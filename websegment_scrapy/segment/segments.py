@@ -126,6 +126,7 @@ def _xpaths(tree: PageTree, labels: NDArray[np.int32], count: int) -> list[tuple
     high = np.searchsorted(tree.leaves, tree.end)
     uniform = high > low
     uniform[uniform] = changes[high[uniform] - 1] == changes[low[uniform]]
+    uniform[0] = False  # the document is no segment: its head is not part of the page
     topmost = uniform.copy()
     below = tree.parent >= 0
     topmost[below] &= ~uniform[tree.parent[below]]

@@ -12,7 +12,7 @@ turn, after what came before it has been written.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.locks import ClusterLock
 
 __all__ = ["Batch"]
+
+TICK = timedelta(microseconds=1)
+"""The resolution of stored times."""
 
 
 class Batch:
@@ -93,6 +96,9 @@ class Batch:
                 if visit.key in self._seen:
                     break
                 self._seen.add(visit.key)
+                # Which text came first counts when a page leaves its cluster: no two visits of a
+                # batch have the same time.
+                self.now += TICK
                 page = self._stored.get(visit.key)
                 # Once a visit went the general way, what was read may no longer hold, except that
                 # a page whose words differ needs the general way too.
