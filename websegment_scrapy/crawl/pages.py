@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 PAGES_PER_WORKER = 4
 """Pages at work from which downloads wait (``PressureMiddleware``)."""
 
+PASSING_SECONDS = 0.002
+"""Between two responses that pass: together they would hold the event loop for a moment."""
+
 
 def enabled_config(crawler: Crawler) -> Config:
     """Return the crawl's configuration; a component that is switched off is not built."""
@@ -120,6 +123,7 @@ class PageRegistry:
         self._enough = PAGES_PER_WORKER * Config.from_settings(crawler.settings).workers
         self._has_room = asyncio.Event()
         self._has_room.set()
+        self._gate = asyncio.Lock()
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_done, signal)
 
@@ -160,8 +164,10 @@ class PageRegistry:
                 self._has_room.set()
 
     async def room(self) -> None:
-        """Wait until there is not enough work already."""
-        await self._has_room.wait()
+        """Wait until there is not enough work already; one response passes after the other."""
+        async with self._gate:
+            await self._has_room.wait()
+            await asyncio.sleep(PASSING_SECONDS)
 
     def _item_done(self, response: Response | None) -> None:
         """Forget a page when the last of its items has left the pipelines."""
