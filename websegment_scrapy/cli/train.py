@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.learn.examples import Example
-    from websegment_scrapy.segment.model import Layout
+    from websegment_scrapy.model_files import Layout
 
 __all__ = ["add_parser", "run_segmentation"]
 
