@@ -12,7 +12,7 @@ import pytest
 import websegment_scrapy
 
 PACKAGE = Path(websegment_scrapy.__file__).parent
-ORDER = ["page", "segment", "extract", "dedup"]
+ORDER = ["page", "template", "segment", "extract", "dedup"]
 FOREIGN = {"scrapy", "scrapy_playwright", "playwright", "sqlalchemy", "twisted"}
 
 
