@@ -1,1 +1,1 @@
-"""What is template and what is content: by a site's repetition and by a page's own look."""
+"""Templates: what a site repeats on its pages, and which nodes of a page belong to it."""
