@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "PageParts", "measure_parts", "own_links"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "PartFeatures", "measure_parts", "own_links"]
 
 FEATURES_VERSION = 1
 """Raised whenever a column changes its meaning: models name the version they were made with."""
@@ -47,7 +47,7 @@ TITLE_LETTERS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PageParts:
+class PartFeatures:
     """What is measured of a page.
 
     Attributes
@@ -68,7 +68,7 @@ class PageParts:
     page_area: float
 
 
-def measure_parts(tree: PageTree, url: str = "") -> PageParts:
+def measure_parts(tree: PageTree, url: str = "") -> PartFeatures:
     """Measure all parts of a page; ``url`` tells which links stay within the site."""
     skeleton, leaf = build_skeleton(tree), leaf_table(tree)
     columns: dict[str, NDArray[np.float64]] = {}
@@ -79,7 +79,7 @@ def measure_parts(tree: PageTree, url: str = "") -> PageParts:
     matrix = np.empty((len(skeleton.low), len(FEATURES)))
     for number, name in enumerate(FEATURES):
         matrix[:, number] = columns[name]
-    return PageParts(skeleton, finite(matrix), area, page_area)
+    return PartFeatures(skeleton, finite(matrix), area, page_area)
 
 
 def _geometry(
