@@ -256,7 +256,7 @@ def test_a_template_that_a_site_gave_up_is_forgotten(sqlite_url: str) -> None:
     with Store.open(sqlite_url, recipe=MINHASH) as store:
         for start in range(0, 200, 20):
             store.decide_many([visit(number) for number in range(start, start + 20)])
-        for start in range(200, 10_200, 100):
+        for start in range(200, 14_200, 100):
             records = [
                 light(number, parts=parts_of(number, menu=new))
                 for number in range(start, start + 100)

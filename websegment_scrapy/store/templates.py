@@ -30,9 +30,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select, text, update
 
-from websegment_scrapy.store.models import Site, TemplateCount
+from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.models import Page, Site, TemplateCount
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.template.sitelevel import (
     MIN_PAGES,
@@ -56,8 +57,10 @@ __all__ = [
     "WINDOW",
     "TemplatePart",
     "count_parts",
+    "forget_site",
     "read_verdict",
     "replace_counts",
+    "rows_of",
     "template_parts",
 ]
 
@@ -188,6 +191,21 @@ def replace_counts(
     _write(connection, [(host, part, count, sample or "") for part, count, sample in rows])
     connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
     return True
+
+
+def forget_site(connection: Connection, host: str) -> int:
+    """Forget a site's counts, so that its pages count anew; return how many were counted.
+
+    It waits for all decisions under way, as everything does that changes what they rest on.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    query = select(Site.template_pages).where(Site.host == host)
+    pages = connection.execute(query).scalar() or 0
+    connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
+    connection.execute(update(Site).where(Site.host == host).values(template_pages=0))
+    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
+    return pages
 
 
 def _chosen(
