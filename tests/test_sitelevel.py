@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
-from websegment_scrapy.template.hashes import MAX_PARTS, hash_nodes, node_hashes, page_parts
+from websegment_scrapy.page.tree import PageTree
+from websegment_scrapy.template.hashes import (
+    MAX_PARTS,
+    TRANSPARENT,
+    hash_nodes,
+    node_hashes,
+    page_parts,
+)
 from websegment_scrapy.template.normalise import letters_of, normal_link, normal_text
 from websegment_scrapy.template.sitelevel import (
     SiteCounter,
@@ -21,7 +28,16 @@ from websegment_scrapy.template.sitelevel import (
     template_nodes,
 )
 
-MENU = ["Home", "About us", "Our products", "Contact and directions", "Legal notice"]
+MENU = [
+    "Home",
+    "About us",
+    "Our products",
+    "Contact and directions",
+    "Legal notice",
+    "Frequently asked questions",
+    "News and press releases",
+    "Opening hours",
+]
 WORDS = [
     ["river", "stone", "window", "harvest", "lantern", "meadow", "copper", "thunder"],
     ["carries", "follows", "remembers", "hides", "answers", "weighs", "opens", "leaves"],
@@ -290,7 +306,8 @@ TREES = st.recursive(
 def written(tree: object) -> str:
     if isinstance(tree, str):
         return tree
-    tag, inner = tree  # type: ignore[misc]
+    assert isinstance(tree, tuple)
+    tag, inner = tree
     return f"<{tag}>{''.join(map(written, inner))}</{tag}>"
 
 
@@ -309,29 +326,25 @@ def test_the_fast_hashes_tell_nodes_apart_as_their_written_form_does(tree: objec
     assert all(len(names) == 1 for names in by_hash.values())
 
 
-def normalised(tree: object, node: int) -> str:
+def normalised(tree: PageTree, node: int) -> str:
     """Write out a node's normalised HTML: the oracle of the hashes."""
-    from websegment_scrapy.template.hashes import TRANSPARENT
-
-    if tree.is_text(node):  # type: ignore[attr-defined]
-        above = tree.parent[node]  # type: ignore[attr-defined]
-        while tree.tag_name(above) in TRANSPARENT:  # type: ignore[attr-defined]
-            above = tree.parent[above]  # type: ignore[attr-defined]
-        words = normal_text(tree.text_of(node))  # type: ignore[attr-defined]
-        return f"[{tree.tag_name(above)}:{words}]" if words else ""  # type: ignore[attr-defined]
+    if tree.is_text(node):
+        above = int(tree.parent[node])
+        while tree.tag_name(above) in TRANSPARENT:
+            above = int(tree.parent[above])
+        words = normal_text(tree.text_of(node))
+        return f"[{tree.tag_name(above)}:{words}]" if words else ""
     inner = "".join(
         content(tree, child)
-        for child in range(node + 1, int(tree.end[node]))  # type: ignore[attr-defined]
-        if tree.parent[child] == node  # type: ignore[attr-defined]
+        for child in range(node + 1, int(tree.end[node]))
+        if tree.parent[child] == node
     )
-    return f"<{tree.tag_name(node)}>{inner}"  # type: ignore[attr-defined]
+    return f"<{tree.tag_name(node)}>{inner}"
 
 
-def content(tree: object, node: int) -> str:
-    from websegment_scrapy.template.hashes import TRANSPARENT
-
+def content(tree: PageTree, node: int) -> str:
     form = normalised(tree, node)
-    tag = tree.tag_name(node)  # type: ignore[attr-defined]
+    tag = tree.tag_name(node)
     if not form or form == f"<{tag}>":
         return ""
     return form.removeprefix(f"<{tag}>") if tag in TRANSPARENT else f"{form}</{tag}>"

@@ -47,6 +47,8 @@ __all__ = [
     "MIN_LETTERS",
     "TRANSPARENT",
     "HashedNodes",
+    "PageParts",
+    "describe_parts",
     "hash_nodes",
     "length_class",
     "node_hashes",
@@ -65,6 +67,9 @@ more pages it must be on to be a template (`sitelevel`)."""
 
 MAX_PARTS = 256
 """Parts that one page adds to its site's counts: its largest by letters."""
+
+SAMPLE_LENGTH = 60
+"""Characters kept of a part's text, for people."""
 
 LINK_LETTERS = 4
 """Letters that a link without text counts for."""
@@ -99,6 +104,22 @@ class HashedNodes:
     part: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PageParts:
+    """What a page adds to its site's counts.
+
+    Attributes
+    ----------
+    hashes
+        Its parts, the largest first; the first stands for the whole page.
+    samples
+        Of each part its block and the beginning of its text, such as ``"ul: Home About us"``.
+    """
+
+    hashes: NDArray[np.int64]
+    samples: tuple[str, ...]
+
+
 def length_class(letters: int) -> int:
     """Return 0 for short, 1 for medium, 2 for long: the lowest bits of a hash."""
     return (letters >= MEDIUM_LETTERS) + (letters >= LONG_LETTERS)
@@ -120,7 +141,7 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     parent, tags = tree.parent.tolist(), [tree.tags[tag] for tag in tree.tag.tolist()]
     visible = tree.visible.tolist()
     context = _contexts(parent, tags)
-    names = {name: _hash_text("tag", name) for name in tree.tags}
+    names = {name: _hash_text("<>", name) for name in tree.tags}
     value, power, pieces = [0] * count, [1] * count, [0] * count
     letters, hashes, part = [0] * count, [0] * count, [False] * count
     link = tree.link.tolist()
@@ -143,7 +164,7 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
             if tag == "a" and not pieces[node] and link[node] >= 0:
                 address = normal_link(tree.links[link[node]])
                 if address:
-                    value[node], power[node] = _hash_text("link", address), _BASE
+                    value[node], power[node] = _hash_text("href=", address), _BASE
                     pieces[node], letters[node] = 1, LINK_LETTERS
             size = letters[node]
             code = ((value[node] ^ names[tag]) * _MIX) & _MASK
@@ -179,24 +200,38 @@ def page_parts(
     The first stands for the whole page: pages that agree in it say the same. At most ``limit``
     parts, the largest by letters and of equal ones the first in the document.
     """
-    return _as_signed((hashed or hash_nodes(tree)).hashes[part_nodes(tree, hashed, limit)])
+    return describe_parts(tree, hashed, limit).hashes
 
 
-def part_nodes(
+def describe_parts(
     tree: PageTree, hashed: HashedNodes | None = None, limit: int = MAX_PARTS
-) -> NDArray[np.int64]:
-    """Return the nodes of `page_parts`: of each part its first node."""
+) -> PageParts:
+    """Return a page's parts as `page_parts` does, each with the beginning of its text."""
     hashed = hashed or hash_nodes(tree)
     nodes = np.flatnonzero(hashed.part)
     _, first = np.unique(hashed.hashes[nodes], return_index=True)
     nodes = nodes[np.sort(first)]
     order = np.argsort(-hashed.letters[nodes], kind="stable")
-    return nodes[order[:limit]]
+    nodes = nodes[order[:limit]]
+    signed = np.ascontiguousarray(hashed.hashes[nodes]).view(np.int64)
+    return PageParts(signed, tuple(_sample(tree, node) for node in nodes.tolist()))
 
 
-def _as_signed(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return hashes as the signed numbers that databases keep."""
-    return np.ascontiguousarray(hashes).view(np.int64)
+def _sample(tree: PageTree, node: int) -> str:
+    """Return a node's block and the beginning of its text, as people recognise it."""
+    above = node
+    while tree.tag_name(above) in TRANSPARENT or tree.is_text(above):
+        above = int(tree.parent[above])
+    pieces, length = [], 0
+    for below in range(node, int(tree.end[node])):
+        if tree.is_text(below) and tree.visible[below] == tree.visible[node]:
+            pieces.append(tree.text_of(below)[:SAMPLE_LENGTH])
+            length += len(pieces[-1]) + 1
+            if length > SAMPLE_LENGTH:
+                break
+    text = " ".join(" ".join(pieces).split())
+    text = text if len(text) <= SAMPLE_LENGTH else text[: SAMPLE_LENGTH - 1] + "…"
+    return f"{tree.tag_name(above)}: {text}"
 
 
 def _contexts(parent: list[int], tags: list[str]) -> list[str]:
@@ -219,5 +254,5 @@ def _hash_words(context: str, text: str) -> tuple[int, int]:
 
 
 def _hash_text(kind: str, text: str) -> int:
-    data = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
+    data = f"{HASH_VERSION} {kind} {text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
