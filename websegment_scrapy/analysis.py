@@ -1,6 +1,6 @@
 """The way of a page through the pure core, in one call: ``analyze``.
 
-HTML → ``PageTree`` → segments → main text → signature. Nothing here knows of Scrapy, browsers or
+HTML → ``PageTree`` → templates → segments → main text → signature. Nothing here knows of Scrapy, browsers or
 databases; ``pool.py`` runs the same function in processes of limited time and memory.
 """
 
@@ -13,7 +13,12 @@ import numpy as np
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of
-from websegment_scrapy.extract.main_text import assign_roles
+from websegment_scrapy.extract.main_text import (
+    assign_roles,
+    kept_text,
+    main_segment,
+    roles_by_templateness,
+)
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode, refuse_other_formats
@@ -22,6 +27,7 @@ from websegment_scrapy.page.words import words
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
 from websegment_scrapy.template.hashes import describe_parts, hash_nodes
+from websegment_scrapy.template.page_templates import PageTemplates, page_templates
 from websegment_scrapy.template.sitelevel import template_nodes
 
 if TYPE_CHECKING:
@@ -30,12 +36,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
-    from websegment_scrapy.template.hashes import PageParts
+    from websegment_scrapy.template.hashes import HashedNodes, PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["Analysis", "AnalyzedPage", "analyze"]
 
-DEFAULT_ENGINE = Config().engine
+DEFAULT = Config()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +57,7 @@ class Analysis:
     rendered
         Whether the layout is a browser's; otherwise it is estimated from the HTML.
     main_text
-        The text of the main segment; empty when there is none.
+        The text that is not template; empty when there is none.
     words, page_words
         Words of the main text and of the whole page.
     segments
@@ -107,6 +113,7 @@ class AnalyzedPage(Analysis):
 
     tree: PageTree
     labels: NDArray[np.int32]
+    templates: PageTemplates | None
 
     def summary(self) -> Analysis:
         """Return the analysis without the tree."""
@@ -115,17 +122,22 @@ class AnalyzedPage(Analysis):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form of the page, its segments and its leaves."""
         tree = self.tree
+        scores = [None] * len(tree.leaves)
+        if self.templates is not None:
+            scores = self.templates.of_leaves(tree).round(3).tolist()
         leaves = [
             {
                 "xpath": tree.xpath(node),
                 "kind": tree.leaf_kind(node),
                 "segment": int(label),
-                "templateness": self.segments[label].templateness,
+                "templateness": score,
                 "box": [round(float(number)) for number in tree.box[node]],
                 "text": tree.text_of(node),
                 "attributes": {name: tree.attribute(name, node) for name in tree.attributes},
             }
-            for node, label in zip(tree.leaves.tolist(), self.labels.tolist(), strict=True)
+            for node, label, score in zip(
+                tree.leaves.tolist(), self.labels.tolist(), scores, strict=True
+            )
         ]
         return {**super(AnalyzedPage, self).to_dict(), "leaves": leaves}
 
@@ -136,8 +148,9 @@ def analyze(
     url: str = "",
     content_type: str | None = None,
     encoding: str | None = None,
-    engine: str = DEFAULT_ENGINE,
-    signature: str = "minhash",
+    engine: str = DEFAULT.engine,
+    main_text: str = DEFAULT.main_text,
+    signature: str = DEFAULT.signature,
     attributes: Sequence[str] = (),
     site: SiteVerdict | None = None,
     parts: bool = False,
@@ -150,11 +163,13 @@ def analyze(
         The document; bytes are decoded as Scrapy does it. A document that was rendered with
         this package carries its layout.
     url
-        Where it is from; only passed on.
+        Where it is from.
     content_type, encoding
         What is known of the encoding of bytes: the HTTP header, an encoding that wins over it.
     engine
         Name of the segmentation engine.
+    main_text
+        ``"learned"``, ``"pagelevel"`` or ``"largest"``: how the main text is found.
     signature
         ``"minhash"`` or ``"shingles"``.
     attributes
@@ -176,29 +191,48 @@ def analyze(
         html = decode(html, content_type=content_type, encoding=encoding)
     refuse_other_formats(html)
     tree = build_tree(html, attributes=attributes)
-    labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
-    segments = assign_roles(describe_segments(tree, labels))
-    main = next((segment for segment in segments if segment.role == "main"), None)
-    main_text = main.text if main else ""
-    found = signature_of(main_text, RECIPES[signature])
-    page_hash = found.content_hash
     hashed = hash_nodes(tree) if parts or site is not None else None
-    if site is not None and main is not None:
-        own = (labels == main.id) & ~template_nodes(tree, site, hashed)[tree.leaves]
-        main_text = Reader(tree).text(tree.leaves[own])
-        found = signature_of(main_text, RECIPES[signature])
+    labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
+    segments = describe_segments(tree, labels)
+    templates = None
+    if main_text == "largest":
+        segments = assign_roles(segments)
+        text, alone = _largest(tree, segments, site, hashed)
+    else:
+        templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed)
+        segments = roles_by_templateness(tree, segments, templates)
+        text, alone = kept_text(tree, templates), kept_text(tree, templates, repeated=True)
+    found = signature_of(text, RECIPES[signature])
+    same = found if alone == text else signature_of(alone, RECIPES[signature])
     return AnalyzedPage(
         url=url,
         title=page_title(tree),
         engine=segmenter.name,
         rendered=tree.layout == "rendered",
-        main_text=main_text,
-        words=len(words(main_text)),
+        main_text=text,
+        words=len(words(text)),
         page_words=sum(segment.words for segment in segments),
         segments=segments,
         signature=found,
-        page_hash=page_hash,
+        page_hash=same.content_hash,
         parts=describe_parts(tree, hashed) if parts else None,
         tree=tree,
         labels=labels,
+        templates=templates,
     )
+
+
+def _largest(
+    tree: PageTree,
+    segments: tuple[Segment, ...],
+    site: SiteVerdict | None,
+    hashed: HashedNodes | None,
+) -> tuple[str, str]:
+    """Return the text of the largest segment, without and with what its site repeats."""
+    main = main_segment(segments)
+    if main is None:
+        return "", ""
+    if site is None:
+        return main.text, main.text
+    leaves = tree.leaves[main.leaves]
+    return Reader(tree).text(leaves[~template_nodes(tree, site, hashed)[leaves]]), main.text

@@ -12,13 +12,14 @@ from websegment_scrapy.exceptions import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["META_KEY", "PREFIX", "Config", "PageMeta"]
+__all__ = ["MAIN_TEXTS", "META_KEY", "PREFIX", "Config", "PageMeta"]
 
 PREFIX = "WEBSEGMENT_"
 META_KEY = "websegment"
 """The one key of ``request.meta`` that this package reads and writes."""
 
 RENDER_MODES = ("always", "never")
+MAIN_TEXTS = ("learned", "pagelevel", "largest")
 SIGNATURE_KINDS = ("minhash", "shingles")
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "none", "")
@@ -51,6 +52,10 @@ class Config:
         Path of the browser's executable; by default Playwright's own, then a system Chromium.
     engine
         Name of the segmentation engine.
+    main_text
+        How the main text is found: ``"learned"`` (all text that our own model takes for content),
+        ``"pagelevel"`` (the same by PageLevel Smooth) or ``"largest"`` (the papers' rule: the
+        largest segment that is not half links).
     signature
         ``"minhash"`` (128 permutations) or ``"shingles"`` (the papers' 8 smallest hashes).
     similarity
@@ -90,6 +95,7 @@ class Config:
     render_settle: float = 0.1
     chromium: str | None = None
     engine: str = "justrules"
+    main_text: Literal["learned", "pagelevel", "largest"] = "learned"
     signature: Literal["minhash", "shingles"] = "minhash"
     similarity: float | None = None
     min_words: int = 15
@@ -107,6 +113,7 @@ class Config:
 
     def __post_init__(self) -> None:
         _one_of("render", self.render, RENDER_MODES)
+        _one_of("main_text", self.main_text, MAIN_TEXTS)
         _one_of("signature", self.signature, SIGNATURE_KINDS)
         _in_range("render_timeout", self.render_timeout, 0.1, 3600)
         _in_range("render_retries", self.render_retries, 0, 100)

@@ -36,7 +36,7 @@ FOLDER = "models"
 DIGITS = 6
 """Significant digits of the numbers in a file: more are noise of the arithmetic."""
 
-Layout = Literal["rendered", "static"]
+Layout = Literal["rendered", "static", "any"]
 Model = TypeVar("Model")
 
 

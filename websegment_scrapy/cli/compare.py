@@ -17,7 +17,7 @@ from websegment_scrapy.page.words import words
 if TYPE_CHECKING:
     import argparse
 
-    from websegment_scrapy.analysis import Analysis
+    from websegment_scrapy.extraction import Extraction
 
 __all__ = ["add_parser", "run", "shared_passages"]
 
@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Compare two inputs."""
-    pages: list[Analysis] = []
+    pages: list[Extraction] = []
     for source, result in each_page(args, extract_page):
         if isinstance(result, AnalysisError):
             report_failure(source, result)
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare(
-    first: Analysis, second: Analysis, kind: str, threshold: float | None
+    first: Extraction, second: Extraction, kind: str, threshold: float | None
 ) -> dict[str, object]:
     """Gather the evidence: the signatures' similarity, and the exact one of the shingle sets."""
     recipe = RECIPES[kind]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_parser",
     "run_dedup",
+    "run_extraction",
     "run_segmentation",
     "run_signatures",
     "run_speed",
@@ -99,6 +100,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="the papers' 8 smallest shingles, or MinHash (default: shingles)",
     )
     dedup.set_defaults(run=run_dedup)
+    extraction = kinds.add_parser(
+        "extraction",
+        help="main texts against those that people marked",
+        description="Word F1 and time of our main text, trafilatura's and resiliparse's on pages "
+        "whose main text people marked. On wcxb_dev, from which the shipped model was made, a "
+        "model is trained for each fold of hosts: that takes a while. One process.",
+    )
+    extraction.add_argument(
+        "sets", metavar="SET", nargs="*", help="content sets (default: all four)"
+    )
+    extraction.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
+    )
+    extraction.add_argument(
+        "--limit", type=int, metavar="N", help="only the first N pages of each set (default: all)"
+    )
+    extraction.add_argument(
+        "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
+    )
+    extraction.add_argument(
+        "--folds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="folds of hosts of wcxb_dev (default: %(default)s)",
+    )
+    extraction.set_defaults(run=run_extraction)
     templates = kinds.add_parser(
         "templates",
         help="template words and links found by PageLevel",
@@ -227,6 +257,34 @@ def run_dedup(args: argparse.Namespace) -> int:
     tables = [*(result.table() for result in results), DedupResult.published_table()]
     _write(args, tables, [result.to_dict() for result in results])
     return 1 if any(result.not_measured for result in results) else 0
+
+
+def run_extraction(args: argparse.Namespace) -> int:
+    """Measure main texts."""
+    from websegment_scrapy.evaluate.datasets import CONTENT_SETS, content_pages, data_directory
+    from websegment_scrapy.evaluate.extraction import (
+        TRAINING_SET,
+        evaluate_extraction,
+        fold_models,
+    )
+
+    if args.folds < 2:
+        raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
+    data, results = data_directory(args.data), []
+    for name in args.sets or CONTENT_SETS:
+        pages = list(islice(content_pages(data, name), args.limit))
+        learned = name == TRAINING_SET
+        results.append(
+            evaluate_extraction(
+                name,
+                pages,
+                model_of=fold_models(pages, args.folds, progress) if learned else None,
+                folds=args.folds if learned else 0,
+                progress=progress,
+            )
+        )
+    _write(args, [result.table() for result in results], [each.to_dict() for each in results])
+    return 0
 
 
 def run_templates(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.analysis import Analysis, analyze
 from websegment_scrapy.cli.inputs import (
     PageTask,
     add_input_arguments,
@@ -14,6 +13,7 @@ from websegment_scrapy.cli.inputs import (
 )
 from websegment_scrapy.cli.segment import open_output
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.extraction import Extraction, extract
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +27,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_input_arguments(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object per page: url, title, main_text"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "markdown"),
+        default="text",
+        help="markdown marks headings, lists, tables, code and quotes (default: %(default)s)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
     parser.set_defaults(run=run)
@@ -50,8 +56,13 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def extract_page(task: PageTask) -> Analysis:
-    """Analyse one page; runs in a worker process."""
-    return analyze(
-        task.html, url=task.url, content_type=task.content_type, engine=task.engine
-    ).summary()
+def extract_page(task: PageTask) -> Extraction:
+    """Extract one page; runs in a worker process."""
+    return extract(
+        task.html,
+        url=task.url,
+        content_type=task.content_type,
+        engine=task.engine,
+        main_text=task.main_text,
+        markdown=task.markdown,
+    )

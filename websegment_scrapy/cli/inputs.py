@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from websegment_scrapy.cli.progress import progress
-from websegment_scrapy.config import Config
+from websegment_scrapy.config import MAIN_TEXTS, Config
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.segment.registry import engine_names, get_engine
@@ -40,8 +40,10 @@ class PageTask:
     url: str
     content_type: str | None
     engine: str
+    main_text: str
     attributes: tuple[str, ...] = ()
     explain: bool = False
+    markdown: bool = False
 
 
 def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+") -> None:
@@ -58,6 +60,12 @@ def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+")
         "--engine",
         default=defaults.engine,
         help=f"segmentation engine (default: %(default)s; known: {', '.join(engine_names())})",
+    )
+    parser.add_argument(
+        "--main-text",
+        choices=MAIN_TEXTS,
+        default=defaults.main_text,
+        help="how the main text is found (default: %(default)s)",
     )
     parser.add_argument(
         "--render",
@@ -128,8 +136,10 @@ def _tasks(args: argparse.Namespace) -> Iterator[tuple[str, PageTask | AnalysisE
                             url=page[1],
                             content_type=page[2],
                             engine=args.engine,
+                            main_text=args.main_text,
                             attributes=tuple(getattr(args, "attributes", ())),
                             explain=getattr(args, "explain", False),
+                            markdown=getattr(args, "format", "text") == "markdown",
                         ),
                     )
             except AnalysisError as error:

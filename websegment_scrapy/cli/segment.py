@@ -70,6 +70,7 @@ def segment_page(task: PageTask) -> str:
         url=task.url,
         content_type=task.content_type,
         engine=task.engine,
+        main_text=task.main_text,
         attributes=task.attributes,
     )
     found = page.to_dict()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.learn.templates import TemplateExample
     from websegment_scrapy.model_files import Layout
 
-__all__ = ["add_parser", "run_segmentation", "run_templates"]
+__all__ = ["add_parser", "run_content", "run_segmentation", "run_templates"]
 
 LAYOUTS: tuple[Layout, ...] = ("rendered", "static")
 
@@ -55,14 +55,37 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "the data sets",
     )
     templates.set_defaults(run=run_templates)
+    content = kinds.add_parser(
+        "content",
+        help="the model of our own main text",
+        description="Train the model that tells main text from template, on pages with their main "
+        "texts (wcxb_dev); it serves rendered and plain pages.",
+    )
+    _add_data(content)
+    _add_output(content)
+    content.set_defaults(run=run_content)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
         help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
     )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder for the files (default: the installed package's own)",
+    )
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    _add_data(parser)
     parser.add_argument(
         "--snapshots",
         type=Path,
@@ -72,13 +95,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout", choices=LAYOUTS, action="append", help="only this layout (default: both)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="folder for the files (default: the installed package's own)",
-    )
+    _add_output(parser)
 
 
 def run_segmentation(args: argparse.Namespace) -> int:
@@ -129,6 +146,19 @@ def run_templates(args: argparse.Namespace) -> int:
         for path in train_templates(examples[layout], layout).save(_output(args)):
             sys.stdout.write(f"{path}\n")
     return 1 if failed else 0
+
+
+def run_content(args: argparse.Namespace) -> int:
+    """Train and write the model of our own main text."""
+    from websegment_scrapy.evaluate.datasets import content_pages, data_directory
+    from websegment_scrapy.evaluate.extraction import TRAINING_SET
+    from websegment_scrapy.learn.content import content_examples, train_content
+
+    pages = list(content_pages(data_directory(args.data), TRAINING_SET))
+    examples = [example for example in content_examples(pages, progress) if example is not None]
+    for path in train_content(examples, progress=progress).save(_output(args)):
+        sys.stdout.write(f"{path}\n")
+    return 0
 
 
 def _output(args: argparse.Namespace) -> Path:

@@ -34,6 +34,7 @@ def analyze_response(
     content_type: str | None,
     encoding: str | None,
     engine: str,
+    main_text: str,
     signature: str,
     site: SiteVerdict | None = None,
     parts: bool = False,
@@ -45,6 +46,7 @@ def analyze_response(
         content_type=content_type,
         encoding=encoding,
         engine=engine,
+        main_text=main_text,
         signature=signature,
         site=site,
         parts=parts,
@@ -54,7 +56,7 @@ def analyze_response(
 class SegmentPipeline:
     """Item pipeline that analyses the page an item came from, in a worker process.
 
-    Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_SIGNATURE``, ``WEBSEGMENT_WORKERS``,
+    Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_MAIN_TEXT``, ``WEBSEGMENT_SIGNATURE``, ``WEBSEGMENT_WORKERS``,
     ``WEBSEGMENT_PAGE_TIMEOUT``, ``WEBSEGMENT_PAGE_MEMORY``, ``WEBSEGMENT_FIELD``,
     ``WEBSEGMENT_MAIN_TEXT_ONLY``.
 
@@ -127,6 +129,7 @@ class SegmentPipeline:
             page.content_type,
             page.encoding,
             self.config.engine,
+            self.config.main_text,
             self.config.signature,
             site,
             sites is not None,

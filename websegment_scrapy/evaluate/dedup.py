@@ -20,8 +20,10 @@ from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of, 
 from websegment_scrapy.evaluate.datasets import DataError
 from websegment_scrapy.evaluate.methods import (
     FULL_TEXT,
+    LEARNED,
     RIVALS,
     SITELEVEL,
+    TEMPLATES,
     WITH_SITE,
     is_installed,
     text_method,
@@ -197,8 +199,8 @@ def evaluate_dedup(
 ) -> DedupResult:
     """Measure full text, SiteLevel, engines and other extractors on one near-duplicate set.
 
-    What sites repeat is counted over the set's own pages. The first engine is also measured
-    together with SiteLevel.
+    What sites repeat is counted over the set's own pages. The name of an engine stands for its
+    largest segment; our own main text is also measured together with SiteLevel.
 
     Parameters
     ----------
@@ -218,8 +220,7 @@ def evaluate_dedup(
     for engine in engines:
         get_engine(engine)
     rivals = [rival for rival in RIVALS if is_installed(rival)]
-    with_site = [f"{engine}{WITH_SITE}" for engine in engines[:1]]
-    methods = (FULL_TEXT, SITELEVEL, *engines, *with_site, *rivals)
+    methods = (FULL_TEXT, SITELEVEL, *TEMPLATES, f"{LEARNED}{WITH_SITE}", *engines, *rivals)
     wanted = {page for pair in pairs for page in (pair.a, pair.b)}
     chosen = [page for page in pages if page.id in wanted]
     ids = [page.id for page in chosen]

@@ -1,6 +1,7 @@
-"""Ways from a page to the text that is compared: full text, the engines, other extractors.
+"""Ways from a page to the text that is compared: full text, main texts, other extractors.
 
-SiteLevel, alone or with an engine, needs to know what the page's site repeats; where too few of
+``learned`` and ``pagelevel text`` are the main texts that are not template; the name of an engine
+stands for the papers' rule, its largest segment. SiteLevel, alone or with one of these, needs to know what the page's site repeats; where too few of
 the site's pages are known for a verdict, it takes nothing away.
 
 Other extractors are measured as their own documentation calls them for main texts; they are no
@@ -14,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.analysis import analyze
+from websegment_scrapy.extraction import extract
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.template.sitelevel import template_nodes
@@ -24,12 +25,25 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["FULL_TEXT", "RIVALS", "SITELEVEL", "WITH_SITE", "is_installed", "text_method"]
+__all__ = [
+    "FULL_TEXT",
+    "LEARNED",
+    "RIVALS",
+    "SITELEVEL",
+    "TEMPLATES",
+    "WITH_SITE",
+    "is_installed",
+    "text_method",
+]
 
 FULL_TEXT = "full text"
 SITELEVEL = "sitelevel"
 WITH_SITE = " + sitelevel"
-"""What the name of an engine ends with that is told the site's verdict."""
+"""What the name of a method ends with that is told the site's verdict."""
+
+LEARNED = "learned"
+TEMPLATES = {LEARNED: "learned", "pagelevel text": "pagelevel"}
+"""Methods that take what is not template, and the setting ``WEBSEGMENT_MAIN_TEXT`` of each."""
 
 
 def full_text(html: str) -> str:
@@ -45,8 +59,13 @@ def sitelevel_text(html: str, site: SiteVerdict | None) -> str:
 
 
 def engine_text(html: str, engine: str, site: SiteVerdict | None = None) -> str:
-    """Return the main text that an engine's segments give."""
-    return analyze(html, engine=engine, site=site).main_text
+    """Return the largest segment of an engine that is not half links."""
+    return extract(html, engine=engine, main_text="largest", site=site).main_text
+
+
+def kept_text(html: str, main_text: str, site: SiteVerdict | None = None) -> str:
+    """Return what is not template."""
+    return extract(html, main_text=main_text, site=site).main_text
 
 
 def trafilatura_text(html: str) -> str:
@@ -75,13 +94,18 @@ def is_installed(rival: str) -> bool:
 def text_method(name: str, site: SiteVerdict | None = None) -> Callable[[str], str]:
     """Return the function of a method.
 
-    ``"full text"``, ``"sitelevel"``, a rival, the name of an engine, or such a name with
-    ``" + sitelevel"``; ``site`` is what the page's site repeats.
+    ``"full text"``, ``"sitelevel"``, a rival, ``"learned"``, ``"pagelevel text"``, the name of an
+    engine, or one of the last three with ``" + sitelevel"``; ``site`` is what the page's site
+    repeats.
     """
     if name == FULL_TEXT:
         return full_text
     if name == SITELEVEL:
         return partial(sitelevel_text, site=site)
-    if name.endswith(WITH_SITE):
-        return partial(engine_text, engine=name.removesuffix(WITH_SITE), site=site)
-    return RIVALS.get(name) or partial(engine_text, engine=name)
+    if name in RIVALS:
+        return RIVALS[name]
+    told = site if name.endswith(WITH_SITE) else None
+    name = name.removesuffix(WITH_SITE)
+    if name in TEMPLATES:
+        return partial(kept_text, main_text=TEMPLATES[name], site=told)
+    return partial(engine_text, engine=name, site=told)

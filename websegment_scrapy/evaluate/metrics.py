@@ -25,6 +25,7 @@ __all__ = [
     "normalised_mutual_information",
     "paired_bootstrap",
     "word_f1",
+    "words_of",
 ]
 
 RESAMPLES = 10_000
@@ -64,12 +65,17 @@ def normalised_mutual_information(
     return float(normalized_mutual_info_score(gold, found, average_method=mean))
 
 
+def words_of(text: str) -> list[str]:
+    r"""Return the lower-cased ``\w+`` words of a text."""
+    return _WORD.findall(text.lower())
+
+
 def word_f1(gold: str, found: str) -> float:
     r"""Return ``2·|A∩B| / (|A|+|B|)`` of the multisets of lower-cased ``\w+`` words.
 
     Two texts without words agree fully.
     """
-    first, second = Counter(_WORD.findall(gold.lower())), Counter(_WORD.findall(found.lower()))
+    first, second = Counter(words_of(gold)), Counter(words_of(found))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
 

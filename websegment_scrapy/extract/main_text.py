@@ -1,7 +1,8 @@
-"""Which segment is the main one: the papers' rule.
+"""The main text of a page: what is not template, in reading order; and the roles of segments.
 
-The largest segment by words that is not half links (GCuts, section 5.3; Block Fusion,
-section 5.4). Where every segment is mostly links, there is no main text.
+The papers take the largest segment that is not half links (GCuts, section 5.3; Block Fusion,
+section 5.4): that is the method ``largest``. Where templateness is known, the main text is made of
+all text that is not template, wherever it stands, and segments get their roles by it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from websegment_scrapy.segment.segments import Segment
+import numpy as np
 
-__all__ = ["assign_roles", "main_segment"]
+from websegment_scrapy.page.reading import Reader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.segment.segments import Role, Segment
+    from websegment_scrapy.template.page_templates import PageTemplates
+
+__all__ = ["assign_roles", "kept_text", "main_segment", "roles_by_templateness"]
+
+MOSTLY = 0.5
+"""Share of its words from which a segment is main text."""
+
+EDGE = 0.15
+"""Top and bottom share of a page's leaves in which what is no main text is header or footer."""
 
 
 def main_segment(segments: tuple[Segment, ...]) -> Segment | None:
@@ -27,3 +42,70 @@ def assign_roles(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
     return tuple(
         replace(segment, role="main") if segment is main else segment for segment in segments
     )
+
+
+def kept_text(tree: PageTree, templates: PageTemplates, *, repeated: bool = False) -> str:
+    """Return the text that is not template, in reading order.
+
+    With ``repeated`` what the page's site is known to repeat does not matter: that is the main text
+    of the page alone.
+    """
+    nodes = templates.nodes[templates.kept] if repeated else templates.main
+    if tree.visible[nodes].all():
+        return Reader(tree).text(nodes)
+    return Reader(tree, templates.nodes).text(nodes)
+
+
+def roles_by_templateness(
+    tree: PageTree, segments: tuple[Segment, ...], templates: PageTemplates
+) -> tuple[Segment, ...]:
+    """Give each segment its templateness and, by it, its role.
+
+    Templateness is the mean over its leaves by their characters. A segment is ``main`` when most of
+    its characters are main text; otherwise ``navigation`` when it is mostly links, ``header`` or
+    ``footer`` when it lies in an element of that name or at the page's edge, else ``other``.
+    """
+    scores = templates.of_leaves(tree)
+    leaves = tree.leaves
+    weight = np.maximum(tree.text_end[leaves] - tree.text_start[leaves], 1).astype(np.float64)
+    is_main = np.isin(leaves, templates.main)
+    is_text = tree.text_end[leaves] > tree.text_start[leaves]
+    inside = {name: _inside(tree, name)[leaves] for name in ("header", "footer")}
+    found = []
+    for segment in segments:
+        own = segment.leaves
+        total = weight[own].sum()
+        texts = own[is_text[own]]
+        kept = weight[texts] @ is_main[texts] > MOSTLY * max(weight[texts].sum(), 1.0)
+        role: Role = segment.role
+        if kept:
+            role = "main"
+        elif segment.is_mostly_links:
+            role = "navigation"
+        else:
+            role = _edge_role(own, len(leaves), inside)
+        found.append(
+            replace(segment, role=role, templateness=float(scores[own] @ weight[own] / total))
+        )
+    return tuple(found)
+
+
+def _edge_role(own: NDArray[np.int32], count: int, inside: dict[str, NDArray[np.bool_]]) -> Role:
+    if inside["footer"][own].all():
+        return "footer"
+    if inside["header"][own].all():
+        return "header"
+    if own[0] >= (1 - EDGE) * count:
+        return "footer"
+    return "header" if own[-1] < EDGE * count else "other"
+
+
+def _inside(tree: PageTree, name: str) -> NDArray[np.bool_]:
+    """Mark the nodes in elements of a name."""
+    marked = np.zeros(len(tree) + 1, dtype=np.int64)
+    if name in tree.tags:
+        elements = np.flatnonzero(tree.tag == tree.tags.index(name))
+        np.add.at(marked, elements, 1)
+        np.add.at(marked, tree.end[elements], -1)
+    inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
+    return inside

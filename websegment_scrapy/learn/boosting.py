@@ -1,65 +1,90 @@
-"""Growing boosted trees with scikit-learn, for ``segment/trees.py`` to evaluate."""
+"""Growing boosted trees with scikit-learn, for ``trees.py`` to evaluate."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.segment.trees import MAX_LEAVES, SPLITS, Trees
+from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fit_trees", "read_trees"]
-
-LEARNING_RATE = 0.08
-ITERATIONS = 100
-FEATURES_PER_SPLIT = 0.4
-SAMPLES_PER_LEAF = 15
-PENALTY = 1.0
-"""Chosen once by the log loss on one fifth of the labelled pages; not tuned further."""
+__all__ = ["Boosting", "fit_trees", "read_trees"]
 
 
-def fit_trees(matrix: NDArray[np.float64], target: NDArray[np.bool_], *, seed: int) -> Trees:
-    """Grow an ensemble that tells the rows of ``target`` from the others.
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """How an ensemble is grown.
+
+    The defaults are those of the segmentation models, chosen once by the log loss on one fifth of
+    the labelled pages and not tuned further.
+    """
+
+    iterations: int = 100
+    leaves: int = 8
+    learning_rate: float = 0.08
+    features_per_split: float = 0.4
+    samples_per_leaf: int = 15
+    penalty: float = 1.0
+
+
+def fit_trees(
+    matrix: NDArray[Any],
+    target: NDArray[Any],
+    *,
+    seed: int,
+    weight: NDArray[np.float64] | None = None,
+    boosting: Boosting | None = None,
+) -> Trees:
+    """Grow an ensemble: a classifier where the target is boolean, else a regression.
 
     The fitted trees are read from ``_predictors``, which scikit-learn does not document; only
     training depends on it, and a test compares the arrays with ``decision_function``.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    model = HistGradientBoostingClassifier(
-        max_iter=ITERATIONS,
-        learning_rate=LEARNING_RATE,
-        max_leaf_nodes=MAX_LEAVES,
-        min_samples_leaf=SAMPLES_PER_LEAF,
-        l2_regularization=PENALTY,
-        max_features=FEATURES_PER_SPLIT,
+    how = boosting or Boosting()
+    kind = (
+        HistGradientBoostingClassifier
+        if target.dtype == np.bool_
+        else HistGradientBoostingRegressor
+    )
+    model = kind(
+        max_iter=how.iterations,
+        learning_rate=how.learning_rate,
+        max_leaf_nodes=how.leaves,
+        min_samples_leaf=how.samples_per_leaf,
+        l2_regularization=how.penalty,
+        max_features=how.features_per_split,
         early_stopping=False,
         random_state=seed,
     )
-    model.fit(matrix, target)
-    return read_trees(model)
+    model.fit(matrix, target, sample_weight=weight)
+    return read_trees(model, leaves=how.leaves)
 
 
-def read_trees(model: Any) -> Trees:
-    """Take the arrays out of a fitted ``HistGradientBoostingClassifier``."""
+def read_trees(model: Any, *, leaves: int = 8) -> Trees:
+    """Take the arrays out of a fitted model of trees with at most 8 or 16 leaves."""
+    if leaves not in (8, 16):
+        raise ValueError(f"trees have at most 8 or 16 leaves, not {leaves}")
     predictors = [iteration[0].nodes for iteration in model._predictors]
-    count = len(predictors)
-    feature = np.zeros((count, SPLITS), dtype=np.int32)
-    threshold = np.full((count, SPLITS), np.inf)
-    mask = np.full((count, SPLITS), 255, dtype=np.uint8)
-    value = np.zeros((count, MAX_LEAVES))
+    count, splits_each, whole = len(predictors), leaves - 1, 2**leaves - 1
+    feature = np.zeros((count, splits_each), dtype=np.int32)
+    threshold = np.full((count, splits_each), np.inf)
+    mask = np.full((count, splits_each), whole, dtype=np.uint8 if leaves == 8 else np.uint16)
+    value = np.zeros((count, leaves))
     for number, nodes in enumerate(predictors):
         splits: list[tuple[int, float, int]] = []
-        leaves: list[float] = []
-        _visit(nodes, 0, splits, leaves)
-        value[number, : len(leaves)] = leaves
+        found: list[float] = []
+        _visit(nodes, 0, splits, found)
+        value[number, : len(found)] = found
         for position, (column, limit, left) in enumerate(splits):
             feature[number, position] = column
             threshold[number, position] = limit
-            mask[number, position] = 255 & ~left
+            mask[number, position] = whole & ~left
     return Trees(
         feature=feature.ravel(),
         threshold=threshold.ravel(),

@@ -33,7 +33,7 @@ from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import RowScores, Variant, build_energy, row_scores, weigh
 from websegment_scrapy.segment.expansion import minimise
 from websegment_scrapy.segment.model import Metric, SegmentationModel
-from websegment_scrapy.segment.trees import Trees
+from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from websegment_scrapy.page.capture import (
     read_text,
 )
 from websegment_scrapy.page.parse import parse_html
-from websegment_scrapy.page.static_layout import static_layout
+from websegment_scrapy.page.static_layout import no_layout, static_layout
 from websegment_scrapy.page.tags import NOT_RENDERED, OPAQUE_TEXT, REPLACED
 from websegment_scrapy.page.tree import TEXT, PageHead, PageTree
 
@@ -53,12 +53,16 @@ class Nodes:
     captured_text: dict[int, str] = field(default_factory=dict)
     text_rank: list[int] = field(default_factory=list)
     attributes: dict[str, dict[int, str]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    scripts: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.parent)
 
 
-def build_tree(html: str, *, attributes: Sequence[str] = ()) -> PageTree:
+def build_tree(
+    html: str, *, attributes: Sequence[str] = (), estimate_layout: bool = True
+) -> PageTree:
     """Parse a page and give every node its box and style.
 
     Parameters
@@ -68,6 +72,8 @@ def build_tree(html: str, *, attributes: Sequence[str] = ()) -> PageTree:
         otherwise it is estimated.
     attributes
         Names of attributes to keep for ``PageTree.attribute``.
+    estimate_layout
+        ``False`` spares the estimate, which the main text does not need: no box means anything then.
     """
     root = parse_html(html)
     capture = read_page(root.get("data-ws-page") or "")
@@ -75,8 +81,11 @@ def build_tree(html: str, *, attributes: Sequence[str] = ()) -> PageTree:
     if capture is not None:
         layout = _captured_layout(nodes, capture)
         styles, kind, width = capture.styles, "rendered", capture.width
-    else:
+    elif estimate_layout:
         layout, styles, width = static_layout(nodes)
+        kind = "static"
+    else:
+        layout, styles, width = no_layout(nodes)
         kind = "static"
     return _freeze(nodes, *layout, styles=styles, kind=kind, width=width, head=_head(root))
 
@@ -118,6 +127,10 @@ class _Walker:
             if tag == "a" and (href := attrib.get("href")) is not None:
                 link = len(nodes.links)
                 nodes.links.append(href.strip())
+            if (value := attrib.get("class")) is not None:
+                nodes.names[index] = value
+            if (value := attrib.get("id")) is not None:
+                nodes.names[index] = f"{nodes.names.get(index, '')} {value}"
             for name in self.attributes:
                 if (value := attrib.get(name)) is not None:
                     nodes.attributes[name][index] = value
@@ -134,6 +147,8 @@ class _Walker:
         self._add(tag, parent, hidden=hidden or tag in NOT_RENDERED, link=link)
         self.open.append(index)
         self.counters.append({})
+        if tag == "script" and element.text and "{" in element.text:
+            nodes.scripts.append(element.text)
         # Inside a replaced element (the options of a select, a video's fallback) nothing is
         # page text; its nodes stay for the sake of the XPaths but are hidden.
         if tag in OPAQUE_TEXT or tag in REPLACED:
@@ -281,6 +296,8 @@ def _freeze(
         layout=kind,
         width=width,
         attributes=nodes.attributes,
+        names=nodes.names,
+        scripts=tuple(nodes.scripts),
     )
 
 
@@ -298,4 +315,16 @@ def _head(root: etree._Element) -> PageHead:
     og_title = root.find(".//meta[@property='og:title']")
     text = "" if title is None else " ".join("".join(map(str, title.itertext())).split())
     og = "" if og_title is None else " ".join((og_title.get("content") or "").split())
-    return PageHead(title=text, og_title=og, language=(root.get("lang") or "").strip())
+    return PageHead(
+        title=text,
+        og_title=og,
+        language=(root.get("lang") or "").strip(),
+        description=_meta(root, "name", "description") or _meta(root, "property", "og:description"),
+        og_type=_meta(root, "property", "og:type").lower(),
+    )
+
+
+def _meta(root: etree._Element, attribute: str, name: str) -> str:
+    """Return the content of a ``meta`` element."""
+    found = root.find(f".//meta[@{attribute}='{name}']")
+    return "" if found is None else " ".join((found.get("content") or "").split())

@@ -28,7 +28,7 @@ def bits_by_tag(tree: PageTree, bits: Mapping[str, int], other: int = 0) -> NDAr
 
 
 def gap_bits(
-    tree: PageTree, leaves: NDArray[np.int32], bits: NDArray[np.uint8]
+    tree: PageTree, leaves: NDArray[np.int32] | NDArray[np.int64], bits: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
     """Return for each leaf but the first the union of ``bits`` of the tags crossed before it.
 

@@ -57,17 +57,25 @@ class Reader:
     Paragraphs are separated by an empty line, list items and rows by a line break, cells by a
     tab; text that the page runs together stays together. Where other text lies between two
     leaves, a paragraph ends.
+
+    Parameters
+    ----------
+    tree
+        The page.
+    nodes
+        The text nodes that are there to be read; by default the visible ones.
     """
 
-    def __init__(self, tree: PageTree) -> None:
+    def __init__(self, tree: PageTree, nodes: NDArray[np.int64] | None = None) -> None:
         self.tree = tree
-        leaves = tree.leaves[tree.text_end[tree.leaves] > tree.text_start[tree.leaves]]
+        leaves = tree.leaves if nodes is None else nodes
+        leaves = leaves[tree.text_end[leaves] > tree.text_start[leaves]]
         gaps = gap_bits(tree, leaves, break_bits(tree)).tolist()
         self.before = dict(
             zip(leaves[1:].tolist(), zip(leaves[:-1].tolist(), gaps, strict=True), strict=True)
         )
 
-    def text(self, leaves: NDArray[np.int32]) -> str:
+    def text(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> str:
         """Return the text of ``leaves``, which are nodes in document order."""
         tree, pieces, previous = self.tree, [], -1
         for leaf in leaves.tolist():

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.page.line_flow import LineFlow
-from websegment_scrapy.page.static_style import static_styles
+from websegment_scrapy.page.static_style import DEFAULT_STYLE, static_styles
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, REPLACED, TABLE_CELLS
 from websegment_scrapy.page.tree import TEXT
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.page.build import Nodes
     from websegment_scrapy.page.capture import Style
 
-__all__ = ["VIEWPORT_WIDTH", "Flow", "static_layout"]
+__all__ = ["VIEWPORT_WIDTH", "Flow", "no_layout", "static_layout"]
 
 VIEWPORT_WIDTH = 1280
 """CSS pixels; the rendered pages have the same width (``crawl/snapshot.py``)."""
@@ -70,6 +70,15 @@ def static_layout(
     numbers, styles = static_styles(nodes)
     flow = Flow(nodes, [styles[number].font_size for number in numbers])
     return (flow.boxes(), numbers, [not hidden for hidden in nodes.hidden]), styles, VIEWPORT_WIDTH
+
+
+def no_layout(
+    nodes: Nodes,
+) -> tuple[tuple[list[Box], list[int], list[bool]], tuple[Style, ...], int]:
+    """Return the same without a layout: what is not hidden has a box of one pixel at the origin."""
+    count = len(nodes)
+    visible = [not hidden for hidden in nodes.hidden]
+    return ([(0.0, 0.0, 1.0, 1.0)] * count, [0] * count, visible), (DEFAULT_STYLE,), VIEWPORT_WIDTH
 
 
 class Flow:

@@ -42,7 +42,7 @@ NOT_RENDERED = frozenset(
 )
 """Elements that a browser with scripts gives no box."""
 
-OPAQUE_TEXT = frozenset({"script", "style", "template", "title"})
+OPAQUE_TEXT = frozenset({"script", "style", "title"})
 """Elements whose character data is not text of the page at all."""
 
 VOID = frozenset(

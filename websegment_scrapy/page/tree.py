@@ -35,6 +35,8 @@ class PageHead:
     title: str = ""
     og_title: str = ""
     language: str = ""
+    description: str = ""
+    og_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +69,10 @@ class PageTree:
         Index into ``links`` of the ``a href`` around the node, or -1.
     leaves
         Indices of the leaves, in document order.
+    names
+        What each element is called by its ``class`` and ``id``, as written.
+    scripts
+        The scripts that may hold data, as written.
     layout
         ``"rendered"`` when a browser measured the boxes, ``"static"`` when they are estimated.
     """
@@ -92,6 +98,8 @@ class PageTree:
     layout: Literal["rendered", "static"]
     width: int
     attributes: Mapping[str, Mapping[int, str]]
+    names: Mapping[int, str]
+    scripts: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.parent)

@@ -18,7 +18,7 @@ from websegment_scrapy.model_files import (
 )
 from websegment_scrapy.page.features import FEATURES_VERSION, METRIC_FEATURES
 from websegment_scrapy.page.pair_features import PAIR_FEATURES
-from websegment_scrapy.segment.trees import Trees
+from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOSTLY_LINKS", "Role", "Segment", "describe_segments", "relabel"]
 
-Role = Literal["main", "links", "other"]
+Role = Literal["main", "navigation", "header", "footer", "links", "other"]
 
 MOSTLY_LINKS = 0.5
 """Share of linked words from which a segment is no main text (Block Fusion, section 5.4)."""
@@ -32,9 +32,10 @@ class Segment:
     id
         Position among the page's segments, by their first leaf.
     role
-        ``main``, ``links`` (at least half of its words are linked) or ``other``.
+        ``main``, ``navigation`` (at least half of its words are linked), ``header``, ``footer`` or
+        ``other``; where templateness is not known ``main``, ``links`` or ``other``.
     templateness
-        0 (content) to 1 (template), ``None`` when the engine does not score it.
+        0 (content) to 1 (template), ``None`` when nothing scored it.
     xpaths
         The largest subtrees that belong wholly to the segment.
     box

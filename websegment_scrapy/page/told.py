@@ -1,0 +1,53 @@
+"""The texts that a page tells machines: what its JSON-LD scripts say it is about.
+
+Pages that show their text only after a script ran, or behind a "read more", often have it there in
+full: an article's ``articleBody``, a product's ``description``, the ``text`` of a posting.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["BODY", "told_texts"]
+
+BODY = "articleBody"
+KEYS = (BODY, "description", "text", "reviewBody")
+MARKER = "schema.org"
+MIN_CHARACTERS = 40
+MAX_CHARACTERS = 1_000_000
+"""Characters of one script that are searched."""
+
+_TEXT = re.compile(rf'"({"|".join(KEYS)})"\s*:\s*"((?:[^"\\]|\\.){{{MIN_CHARACTERS},}})"')
+_TAG = re.compile(r"<[^<>]{0,500}>")
+
+
+def told_texts(scripts: Sequence[str], keys: Sequence[str] = KEYS) -> list[str]:
+    """Return the texts under some keys in the scripts that use the terms of schema.org.
+
+    Scripts are searched, not parsed: many are broken, and a search never fails.
+    """
+    found = []
+    for script in scripts:
+        if MARKER not in script[:MAX_CHARACTERS]:
+            continue
+        for key, value in _TEXT.findall(script[:MAX_CHARACTERS]):
+            if key in keys:
+                found.append(_plain(value))
+    return found
+
+
+def _plain(value: str) -> str:
+    """Undo the escapes of JSON and of HTML, and leave out tags."""
+    if "\\" in value:
+        try:
+            value = json.loads(f'"{value}"', strict=False)
+        except ValueError:
+            value = value.replace("\\n", " ").replace("\\", "")
+    value = html.unescape(_TAG.sub(" ", value)) if "<" in value or "&" in value else value
+    return " ".join(_TAG.sub(" ", value).split())

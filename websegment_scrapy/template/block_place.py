@@ -1,0 +1,303 @@
+"""Where in the document every block stands: its ancestors, their names, who shares its path.
+
+Ancestors are visited level by level for all nodes at once; totals of subtrees are differences of
+running sums, because a subtree is a range of the pre-order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.page.tags import BLOCK, HEADINGS
+from websegment_scrapy.template.lexicon import name_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.template.block_text import BlockText, Columns
+    from websegment_scrapy.template.lexicon import Lexicon
+
+__all__ = ["FLAGS", "LEVELS", "BlockPlace", "place_columns"]
+
+LEVELS = 5
+"""Ancestors that are measured: each the nearest with more words than the one before."""
+
+PROSE = 12
+"""Words from which a block that is not half links counts as running text."""
+
+FLAGS: dict[str, frozenset[str]] = {
+    "nav": frozenset({"nav", "menu"}),
+    "header": frozenset({"header"}),
+    "footer": frozenset({"footer"}),
+    "aside": frozenset({"aside"}),
+    "form": frozenset({"form", "fieldset", "label", "button", "dialog"}),
+    "table": frozenset({"table"}),
+    "list": frozenset({"ul", "ol"}),
+    "item": frozenset({"li"}),
+    "dl": frozenset({"dl"}),
+    "article": frozenset({"article"}),
+    "main": frozenset({"main"}),
+    "section": frozenset({"section"}),
+    "p": frozenset({"p"}),
+    "quote": frozenset({"blockquote"}),
+    "pre": frozenset({"pre", "code"}),
+    "heading": HEADINGS,
+    "h1": frozenset({"h1"}),
+    "h2": frozenset({"h2"}),
+    "figure": frozenset({"figure", "figcaption"}),
+    "anchor": frozenset({"a"}),
+    "bold": frozenset({"b", "strong"}),
+    "emphasis": frozenset({"i", "em", "small"}),
+    "span": frozenset({"span"}),
+    "noscript": frozenset({"noscript"}),
+    "template": frozenset({"template"}),
+    "details": frozenset({"details", "summary"}),
+    "time": frozenset({"time"}),
+    "address": frozenset({"address"}),
+    "cell": frozenset({"td", "th"}),
+    "font": frozenset({"font", "center"}),
+}
+"""Kinds of elements that a block may lie in."""
+
+_BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
+_IMAGES = frozenset({"img", "picture", "svg", "video"})
+_FIELDS = frozenset({"input", "button", "select", "textarea"})
+# Odd constants of splitmix64 and murmur3: paths become numbers that differ where the paths do.
+_TAG, _NAMED, _STEP = (
+    np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9)
+)
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockPlace:
+    """What the second look needs to know of the tree.
+
+    Attributes
+    ----------
+    low, high
+        For each level and block the range of blocks below the block's ancestor of that level.
+    groups
+        Numbers of the blocks' paths: by tags, and by tags and names.
+    heading
+        The last heading before or at each block, or -1.
+    home, top
+        The element that each block fills, and for each node the highest element around the same
+        words.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+    heading: NDArray[np.int64]
+    home: NDArray[np.int64]
+    top: NDArray[np.int64]
+
+
+class _Nodes:
+    """Arrays over the nodes of a page, filled from the root down."""
+
+    def __init__(self, page: BlockText, lexicon: Lexicon) -> None:
+        tree = self.tree = page.tree
+        size, parent = len(tree), tree.parent
+        self.own_flags = np.array(
+            [
+                sum(int(_BIT[flag]) for flag, tags in FLAGS.items() if tag in tags)
+                for tag in tree.tags
+            ],
+            dtype=np.int64,
+        )[tree.tag]
+        self.named, least, greatest, number = _names(page, lexicon)
+        self.flags, self.name_sum = self.own_flags.copy(), self.named.copy()
+        self.name_min, self.name_max = least, greatest
+        self.path = tree.tag.astype(np.uint64) * _TAG + np.uint64(1)
+        self.named_path = self.path ^ (number * _NAMED)
+        self.container = np.zeros(size, dtype=np.int64)
+        node_words = np.zeros(size)
+        node_words[page.blocks.nodes] = page.node_words
+        self.word_run = running(node_words)
+        total = self.word_run[tree.end] - self.word_run[:-1]
+        self.top = np.arange(size)
+        is_block = np.array([name in BLOCK for name in tree.tags], dtype=bool)[tree.tag]
+        order = np.argsort(tree.depth, kind="stable")
+        bounds = np.searchsorted(tree.depth[order], np.arange(1, int(tree.depth.max()) + 2))
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            level = order[begin:end]
+            above = parent[level]
+            self.flags[level] |= self.flags[above]
+            self.name_sum[level] += self.name_sum[above]
+            self.name_min[level] = np.minimum(least[level], least[above])
+            self.name_max[level] = np.maximum(greatest[level], greatest[above])
+            for path in (self.path, self.named_path):
+                path[level] += (path[above] ^ (path[above] >> _SHIFT)) * _STEP
+            self.container[level] = np.where(is_block[level], level, self.container[above])
+            # The highest of the elements around the same words stands for them all.
+            self.top[level] = np.where(total[above] == total[level], self.top[above], level)
+
+    def below(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what a running sum gains over the subtrees of nodes."""
+        found: NDArray[np.float64] = values[self.tree.end[node]] - values[node]
+        return found
+
+
+def place_columns(
+    columns: Columns, page: BlockText, lexicon: Lexicon
+) -> tuple[BlockPlace, NDArray[np.int64]]:
+    """Add the columns of each block's place; return the place and the flags of the elements."""
+    tree, nodes = page.tree, _Nodes(page, lexicon)
+    first = page.blocks.nodes[page.blocks.first[:-1]]
+    inner = tree.parent[first].astype(np.int64)
+    home = nodes.container[inner]
+    for flag, bit in _BIT.items():
+        columns[f"in_{flag}"] = (nodes.flags[inner] & bit > 0).astype(np.float64)
+    columns["depth"] = tree.depth[inner].astype(np.float64)
+    parent = np.maximum(tree.parent[home], 0)
+    columns["name_own"] = nodes.named[inner] + np.where(home != inner, nodes.named[home], 0.0)
+    columns["name_parent"] = nodes.named[parent]
+    columns["name_grandparent"] = nodes.named[np.maximum(tree.parent[parent], 0)]
+    columns["name_sum"] = nodes.name_sum[inner]
+    columns["name_min"], columns["name_max"] = nodes.name_min[inner], nodes.name_max[inner]
+    low, high = _level_columns(columns, page, nodes, nodes.top[home])
+    groups = (
+        _path_columns(columns, page, "path", nodes.path[home]),
+        _path_columns(columns, page, "named", nodes.named_path[home]),
+    )
+    heading = _heading_columns(columns, page)
+    siblings = tree.parent[home].astype(np.float64)
+    for offset in (-2, -1, 1, 2):
+        same = shifted(siblings, offset, -9.0) == siblings
+        columns[f"sibling{offset:+d}"] = same.astype(np.float64)
+    place = BlockPlace(low, high, groups, heading, nodes.top[home], nodes.top)
+    return place, nodes.own_flags
+
+
+def _flags(tag: str) -> int:
+    return sum(int(_BIT[flag]) for flag, tags in FLAGS.items() if tag in tags)
+
+
+def running(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of the first 0, 1, 2 … values."""
+    return np.concatenate(([0.0], np.cumsum(values)))
+
+
+def shifted(values: NDArray[np.float64], offset: int, outside: float) -> NDArray[np.float64]:
+    """Return for each place the value ``offset`` places on."""
+    found = np.full(len(values), outside, dtype=values.dtype)
+    if offset > 0:
+        found[:-offset] = values[offset:]
+    else:
+        found[-offset:] = values[:offset]
+    return found
+
+
+def _names(
+    page: BlockText, lexicon: Lexicon
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]:
+    """Return of each element the sum, least and greatest score of its names, and their number."""
+    size = len(page.tree)
+    total, least, greatest = np.zeros(size), np.zeros(size), np.zeros(size)
+    number = np.zeros(size, dtype=np.uint64)
+    known: dict[str, tuple[float, float, float, int]] = {}
+    table = lexicon.names
+    for node, text in page.tree.names.items():
+        found = known.get(text)
+        if found is None:
+            scores = [table.get(word, 0.0) for word in name_words(text)]
+            found = known[text] = (
+                sum(scores),
+                min(scores, default=0.0),
+                max(scores, default=0.0),
+                len(known) + 1,
+            )
+        total[node], least[node], greatest[node], number[node] = found
+    return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number
+
+
+def _level_columns(
+    columns: Columns, page: BlockText, nodes: _Nodes, node: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Measure the ancestors of each block, from the nearest up."""
+    tree, size = page.tree, len(page.tree)
+    first = page.blocks.nodes[page.blocks.first[:-1]]
+
+    def run(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = np.zeros(size)
+        at[first] = values
+        return running(at)
+
+    prose = np.where(columns["link_share"] < 0.5, page.words * (page.words >= PROSE), 0.0)
+    linked, written, sentences = run(page.linked), run(prose), run(columns["sentences"])
+    tag_names = tree.tags
+    images, fields = (
+        running(np.array([name in kinds for name in tag_names], dtype=np.float64)[tree.tag])
+        for kinds in (_IMAGES, _FIELDS)
+    )
+    headings = running((nodes.own_flags & _BIT["heading"] > 0).astype(np.float64))
+    total = max(float(page.words.sum()), 1.0)
+    before = np.cumsum(page.words) - page.words
+    low = np.empty((LEVELS, len(page)), dtype=np.int64)
+    high = np.empty_like(low)
+    for level in range(LEVELS):
+        words = nodes.below(nodes.word_run, node)
+        some = np.maximum(words, 1.0)
+        low[level] = np.searchsorted(first, node)
+        high[level] = np.searchsorted(first, tree.end[node])
+        columns[f"l{level}_words"] = words
+        columns[f"l{level}_links"] = nodes.below(linked, node) / some
+        columns[f"l{level}_blocks"] = (high[level] - low[level]).astype(np.float64)
+        columns[f"l{level}_prose"] = nodes.below(written, node) / some
+        columns[f"l{level}_sentences"] = nodes.below(sentences, node) / some
+        columns[f"l{level}_headings"] = nodes.below(headings, node)
+        columns[f"l{level}_images"] = nodes.below(images, node)
+        columns[f"l{level}_fields"] = nodes.below(fields, node)
+        columns[f"l{level}_share"] = words / total
+        columns[f"l{level}_name"] = nodes.named[node]
+        columns[f"l{level}_place"] = (before - nodes.word_run[node]) / some
+        node = nodes.top[np.maximum(tree.parent[node], 0)]
+    return low, high
+
+
+def _path_columns(
+    columns: Columns, page: BlockText, name: str, paths: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Measure all blocks of the same path together; return their numbers."""
+    _, group, count = np.unique(paths, return_inverse=True, return_counts=True)
+    words = np.bincount(group, page.words).astype(np.float64)
+    some = np.maximum(words, 1.0)
+    prose = np.bincount(group, np.where(page.words >= PROSE, page.words, 0.0))
+    columns[f"{name}_count"] = count[group].astype(np.float64)
+    columns[f"{name}_words"] = words[group]
+    columns[f"{name}_share"] = words[group] / max(float(page.words.sum()), 1.0)
+    columns[f"{name}_of_most"] = words[group] / max(float(words.max()), 1.0)
+    columns[f"{name}_mean"] = (words / count)[group]
+    columns[f"{name}_links"] = (np.bincount(group, page.linked) / some)[group]
+    columns[f"{name}_prose"] = (prose / some)[group]
+    return group
+
+
+def _heading_columns(columns: Columns, page: BlockText) -> NDArray[np.int64]:
+    """Measure the heading above each block; return where it is."""
+    count, index = len(page), np.arange(len(page))
+    is_heading = columns["in_heading"] > 0
+    last = np.maximum.accumulate(np.where(is_heading, index, -1))
+    at, none = np.maximum(last, 0), last < 0
+    before = running(page.words)
+    columns["heading_distance"] = np.where(none, 999.0, (index - last).astype(np.float64))
+    columns["heading_words"] = np.where(none, 9999.0, before[:-1] - before[at])
+    columns["heading_lexicon"] = np.where(none, 0.0, columns["lexicon"][at])
+    columns["heading_min"] = np.where(none, 0.0, columns["lexicon_min"][at])
+    columns["heading_title"] = np.where(none, 0.0, columns["title_share"][at])
+    level = np.where(columns["in_h1"] > 0, 1, np.where(columns["in_h2"] > 0, 2, 3))
+    columns["heading_level"] = np.where(none, 0, level[at]).astype(np.float64)
+    h1 = np.flatnonzero((columns["in_h1"] > 0) & page.shown)
+    columns["h1_distance"] = (index - (int(h1[0]) if len(h1) else -1)).astype(np.float64)
+    columns["has_h1"] = np.full(count, float(len(h1) > 0))
+    titled = int(np.argmax(columns["of_title"] * columns["title_share"]))
+    columns["title_distance"] = (index - titled).astype(np.float64)
+    headings = np.append(np.flatnonzero(is_heading), count)
+    following = headings[np.searchsorted(headings[:-1], index, side="right")]
+    columns["words_to_heading"] = before[following] - before[index + 1]
+    return last

@@ -1,0 +1,212 @@
+"""What the text of every block is like: counted over the whole page at once.
+
+The page's text is one array of character classes; running sums over it give the counts of any
+block by two look-ups.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.page.told import told_texts
+from websegment_scrapy.template.text_blocks import TextBlocks, text_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.template.lexicon import Lexicon
+
+__all__ = ["BlockText", "Columns", "block_text", "text_columns"]
+
+Columns = dict[str, "NDArray[np.float64]"]
+
+SPACE, LETTER, UPPER, DIGIT, SENTENCE, COMMA, MONEY, SEPARATOR, QUOTE, SIGN, COLON, OTHER = range(
+    12
+)
+CLASSES = 12
+MARKS = (
+    (".!?\u3002\uff01\uff1f\u2026\u0964\u061f", SENTENCE),
+    (",;\uff0c\u3001\u060c", COMMA),
+    ("$\u20ac\u00a3\u00a5\u20b9%", MONEY),
+    ("|\u2022\u00b7\u00bb\u203a>/\u2192\u2013\u2014", SEPARATOR),
+    ("\"'\u201c\u201d\u2018\u2019\u00ab", QUOTE),
+    ("\u00a9\u00ae\u2122@", SIGN),
+    (":", COLON),
+)
+"""Marks by what they do in a text, in several scripts."""
+
+_WORD = re.compile(r"\w+")
+_LAST_CODE = 0xFFFF
+"""Characters beyond the basic plane count as this one."""
+
+LONGEST_SUM = 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockText:
+    """The blocks of a page and what is counted of their text.
+
+    Attributes
+    ----------
+    tree, blocks
+        The page and its blocks.
+    words, linked
+        Words of each block, and those in links.
+    node_words
+        Words of each text node.
+    counts
+        Characters of each block by class.
+    tokens, token_block
+        The words of the page in lower case, and the block of each.
+    texts
+        The text of each block.
+    shown
+        Whether each block is visible.
+    """
+
+    tree: PageTree
+    blocks: TextBlocks
+    words: NDArray[np.float64]
+    linked: NDArray[np.float64]
+    node_words: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    tokens: list[str]
+    token_block: NDArray[np.int64]
+    texts: list[str]
+    shown: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+
+def block_text(tree: PageTree) -> BlockText:
+    """Cut a page into blocks and count what is in them."""
+    blocks = text_blocks(tree)
+    nodes, first = blocks.nodes, blocks.first[:-1]
+    # Text nodes are joined by line breaks: no word goes on from one to the next.
+    joined = "\n".join([tree.text_of(node) for node in nodes.tolist()])
+    lengths = tree.text_end[nodes] - tree.text_start[nodes]
+    start = np.concatenate(([0], np.cumsum(lengths + 1)))[:-1]
+    begin, end = start[first], (start + lengths)[blocks.first[1:] - 1]
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    kinds = _classes()[np.minimum(codes, _LAST_CODE)]
+    counts = np.empty((CLASSES, len(first)))
+    for kind in range(CLASSES):
+        running = np.concatenate(([0], np.cumsum(kinds == kind, dtype=np.int32)))
+        counts[kind] = running[end] - running[begin]
+    counts[SPACE] -= np.diff(blocks.first) - 1
+    matches = list(_WORD.finditer(joined))
+    word_start = np.fromiter((match.start() for match in matches), np.int64, len(matches))
+    token_node = np.searchsorted(start, word_start, side="right") - 1
+    node_words = np.bincount(token_node, minlength=len(nodes)).astype(np.float64)
+    linked = np.where(tree.link[nodes] >= 0, node_words, 0.0)
+    return BlockText(
+        tree=tree,
+        blocks=blocks,
+        words=_sums(node_words, first),
+        linked=_sums(linked, first),
+        node_words=node_words,
+        counts=counts,
+        tokens=[match[0].lower() for match in matches],
+        token_block=blocks.of_node[token_node],
+        texts=[joined[low:high] for low, high in zip(begin.tolist(), end.tolist(), strict=True)],
+        shown=tree.visible[nodes[first]],
+    )
+
+
+def text_columns(page: BlockText, lexicon: Lexicon) -> Columns:
+    """Return the columns of each block's own text."""
+    counts, words = page.counts, page.words
+    some_words = np.maximum(words, 1.0)
+    characters = np.maximum(counts.sum(axis=0), 1.0)
+    letters = counts[LETTER] + counts[UPPER]
+    columns: Columns = {
+        "words": words,
+        "word_length": (letters + counts[DIGIT]) / some_words,
+        "link_share": page.linked / some_words,
+        "upper_share": counts[UPPER] / np.maximum(letters, 1.0),
+        "digit_share": counts[DIGIT] / characters,
+        "sentences": counts[SENTENCE],
+        "sentence_rate": counts[SENTENCE] / some_words,
+        "commas": counts[COMMA],
+        "comma_rate": counts[COMMA] / some_words,
+        "money": counts[MONEY],
+        "separators": counts[SEPARATOR],
+        "quotes": counts[QUOTE] / some_words,
+        "signs": counts[SIGN],
+        "colons": counts[COLON],
+        "others": counts[OTHER] / characters,
+        "nodes": np.diff(page.blocks.first).astype(np.float64),
+        "shown": page.shown.astype(np.float64),
+    }
+    classes = _classes()
+    last = np.array([classes[min(ord(text[-1]), _LAST_CODE)] for text in page.texts])
+    head = np.array([classes[min(ord(text[0]), _LAST_CODE)] for text in page.texts])
+    columns["ends_sentence"] = (last == SENTENCE).astype(np.float64)
+    columns["starts_upper"] = (head == UPPER).astype(np.float64)
+    seen: dict[str, int] = {}
+    for text in page.texts:
+        seen[text] = seen.get(text, 0) + 1
+    columns["same_text"] = np.array([seen[text] for text in page.texts], dtype=np.float64)
+    _lexicon_columns(columns, page, lexicon)
+    _head_columns(columns, page)
+    return columns
+
+
+def _lexicon_columns(columns: Columns, page: BlockText, lexicon: Lexicon) -> None:
+    """Add what the lexicon says of each block's words: mean, sum, least and greatest."""
+    count, tokens, block = len(page), page.tokens, page.token_block
+    for name, table in (("lexicon", lexicon.short), ("prose", lexicon.long)):
+        value = np.array([table.get(token, 0.0) for token in tokens], dtype=np.float64)
+        total = np.bincount(block, value, count)
+        columns[name] = total / np.maximum(np.bincount(block, value != 0, count), 1.0)
+        columns[f"{name}_sum"] = np.clip(total, -LONGEST_SUM, LONGEST_SUM)
+        columns[f"{name}_min"], columns[f"{name}_max"] = np.zeros(count), np.zeros(count)
+        np.minimum.at(columns[f"{name}_min"], block, value)
+        np.maximum.at(columns[f"{name}_max"], block, value)
+
+
+def _head_columns(columns: Columns, page: BlockText) -> None:
+    """Add how much of each block stands in what the page says of itself, and of that in it."""
+    head = page.tree.head
+    told = " ".join(told_texts(page.tree.scripts))
+    for name, text in (
+        ("title", f"{head.title} {head.og_title}"),
+        ("about", head.description),
+        ("told", told),
+    ):
+        known = set(_WORD.findall(text.lower()))
+        there = np.array([token in known for token in page.tokens], dtype=np.float64)
+        found = np.bincount(page.token_block, there, len(page))
+        columns[f"{name}_share"] = found / np.maximum(page.words, 1.0)
+        columns[f"of_{name}"] = np.minimum(found / max(len(known), 1), 1.5)
+
+
+def _sums(values: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.add.reduceat(values, first) if len(first) else np.zeros(0)
+
+
+@cache
+def _classes() -> NDArray[np.uint8]:
+    """Return the class of every character of the basic plane."""
+    table = np.full(_LAST_CODE + 1, OTHER, dtype=np.uint8)
+    for code in range(_LAST_CODE + 1):
+        character = chr(code)
+        if character.isspace():
+            table[code] = SPACE
+        elif character.isdigit():
+            table[code] = DIGIT
+        elif character.isupper():
+            table[code] = UPPER
+        elif character.isalpha():
+            table[code] = LETTER
+    for characters, number in MARKS:
+        for character in characters:
+            table[ord(character)] = number
+    return table

@@ -1,0 +1,99 @@
+"""Boosted trees as plain arrays, evaluated with bit masks.
+
+Trees are grown when a model is trained (``learn/boosting.py``); a model file holds their splits as
+numbers. Each tree has at most 8 or at most 16 leaves, so its leaves fit in the bits of one or two
+bytes: a split that sends a row to the right clears the leaves on its left, and the lowest bit left
+after all splits is the row's leaf (QuickScorer, Lucchese and others, 2015). All splits of all trees
+are then one comparison of arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Trees"]
+
+COMPARED_AT_ONCE = 1_000_000
+"""Comparisons made at once, which bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """An ensemble: for two classes the log odds of the second, otherwise a number.
+
+    Attributes
+    ----------
+    feature, threshold, mask
+        One less than there are leaves for each tree: a row whose feature is above the threshold
+        keeps only the leaves in the mask. Trees with fewer splits are filled up with splits that no
+        row passes.
+    value
+        Of 8 or 16 leaves for each tree: what it adds.
+    baseline
+        What it is added to.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    mask: NDArray[np.uint8] | NDArray[np.uint16]
+    value: NDArray[np.float64]
+    baseline: float
+
+    def log_odds(self, matrix: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum over the trees for every row of a feature matrix."""
+        count, leaves = self.value.shape
+        splits = leaves - 1
+        tree, whole = np.arange(count), self.mask.dtype.type(2**leaves - 1)
+        threshold = self.threshold.astype(matrix.dtype)
+        lowest = _lowest_bit(leaves)
+        found = np.empty(len(matrix))
+        step = max(1, COMPARED_AT_ONCE // max(len(self.feature), 1))
+        for start in range(0, len(matrix), step):
+            rows = matrix[start : start + step]
+            masks = np.where(rows[:, self.feature] > threshold, self.mask, whole)
+            bits = np.bitwise_and.reduce(masks.reshape(len(rows), count, splits), axis=2)
+            found[start : start + len(rows)] = self.value[tree, lowest[bits]].sum(axis=1)
+        return found + self.baseline
+
+    def probability(self, matrix: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the probability of the second class for every row."""
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.log_odds(matrix), -30.0, 30.0))))
+
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a model file."""
+        return {
+            f"{prefix}_feature": self.feature,
+            f"{prefix}_threshold": self.threshold,
+            f"{prefix}_mask": self.mask,
+            f"{prefix}_value": self.value,
+            f"{prefix}_baseline": np.array(self.baseline),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Trees:
+        """Read what ``to_arrays`` wrote."""
+        return cls(
+            feature=arrays[f"{prefix}_feature"],
+            threshold=arrays[f"{prefix}_threshold"].astype(np.float64),
+            mask=arrays[f"{prefix}_mask"],
+            value=arrays[f"{prefix}_value"].astype(np.float64),
+            baseline=float(arrays[f"{prefix}_baseline"]),
+        )
+
+
+@cache
+def _lowest_bit(bits: int) -> NDArray[np.int64]:
+    """Return the position of the lowest bit of every number of so many bits."""
+    numbers = np.arange(2**bits)
+    lowest = np.zeros(2**bits, dtype=np.int64)
+    lowest[1:] = np.log2((numbers & -numbers)[1:]).astype(np.int64)
+    return lowest
