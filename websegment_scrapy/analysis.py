@@ -1,7 +1,7 @@
 """The way of a page through the pure core, in one call: ``analyze``.
 
-HTML → ``PageTree`` → templates → segments → main text → signature. Nothing here knows of Scrapy, browsers or
-databases; ``pool.py`` runs the same function in processes of limited time and memory.
+HTML → ``PageTree`` → templates → segments → main text → signature. Nothing here knows of Scrapy,
+browsers or databases; ``pool.py`` runs the same function in processes of limited time and memory.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ def analyze_response(
 class SegmentPipeline:
     """Item pipeline that analyses the page an item came from, in a worker process.
 
-    Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_MAIN_TEXT``, ``WEBSEGMENT_SIGNATURE``, ``WEBSEGMENT_WORKERS``,
-    ``WEBSEGMENT_PAGE_TIMEOUT``, ``WEBSEGMENT_PAGE_MEMORY``, ``WEBSEGMENT_FIELD``,
-    ``WEBSEGMENT_MAIN_TEXT_ONLY``.
+    Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_MAIN_TEXT``, ``WEBSEGMENT_SIGNATURE``,
+    ``WEBSEGMENT_WORKERS``, ``WEBSEGMENT_PAGE_TIMEOUT``, ``WEBSEGMENT_PAGE_MEMORY``,
+    ``WEBSEGMENT_FIELD``, ``WEBSEGMENT_MAIN_TEXT_ONLY``.
 
     Request meta: ``{"websegment": {"skip": True}}`` passes the response's items on untouched.
 

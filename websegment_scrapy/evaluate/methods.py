@@ -1,8 +1,9 @@
 """Ways from a page to the text that is compared: full text, main texts, other extractors.
 
 ``learned`` and ``pagelevel text`` are the main texts that are not template; the name of an engine
-stands for the papers' rule, its largest segment. SiteLevel, alone or with one of these, needs to know what the page's site repeats; where too few of
-the site's pages are known for a verdict, it takes nothing away.
+stands for the papers' rule, its largest segment. SiteLevel, alone or with one of these, needs to
+know what the page's site repeats; where too few of the site's pages are known for a verdict, it
+takes nothing away.
 
 Other extractors are measured as their own documentation calls them for main texts; they are no
 dependencies, a method that is not installed is said to be so.

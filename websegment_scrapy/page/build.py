@@ -73,7 +73,7 @@ def build_tree(
     attributes
         Names of attributes to keep for ``PageTree.attribute``.
     estimate_layout
-        ``False`` spares the estimate, which the main text does not need: no box means anything then.
+        ``False`` spares the estimate, which the main text does not need; boxes mean nothing then.
     """
     root = parse_html(html)
     capture = read_page(root.get("data-ws-page") or "")
