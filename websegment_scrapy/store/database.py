@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from contextlib import contextmanager
 from functools import cache
@@ -131,8 +132,8 @@ class Database:
             raise _kind(error)(f"{self.name}: {reason}: {remedy}") from error
         except _driver_errors() as error:
             reason = " ".join(str(error).split())
-            remedy = _remedy(reason, postgresql=True)
-            raise _kind_by_code(error)(f"{self.name}: {reason}: {remedy}") from error
+            remedy = _remedy(reason, self.is_postgresql)
+            raise _kind_of_driver(error)(f"{self.name}: {reason}: {remedy}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 
@@ -189,15 +190,15 @@ def _kind(error: DBAPIError) -> type[StoreError]:
     """Tell errors that may pass from those that stay."""
     if not isinstance(error, OperationalError):
         return StoreUnavailable if error.connection_invalidated else StoreError
-    reason = str(error.orig)
-    if type(error.orig).__module__.startswith("sqlite3"):
+    return StoreUnavailable if error.connection_invalidated else _kind_of_driver(error.orig)
+
+
+def _kind_of_driver(error: BaseException | None) -> type[StoreError]:
+    """Tell by the message of SQLite, or by the code of PostgreSQL; a broken connection has none."""
+    if isinstance(error, sqlite3.Error):
+        reason = str(error)
         passing = "locked" in reason or "full" in reason or "busy" in reason
         return StoreUnavailable if passing else StoreError
-    return StoreUnavailable if error.connection_invalidated else _kind_by_code(error.orig)
-
-
-def _kind_by_code(error: BaseException | None) -> type[StoreError]:
-    """Tell by the code of an error of PostgreSQL; a broken connection has none."""
     code = getattr(error, "sqlstate", None)
     if code == OUT_OF_MEMORY:
         return TooManyLocks
@@ -206,12 +207,12 @@ def _kind_by_code(error: BaseException | None) -> type[StoreError]:
 
 @cache
 def _driver_errors() -> tuple[type[Exception], ...]:
-    """Return psycopg's errors: `statements` uses the driver itself."""
+    """Return the drivers' errors: `statements` uses the drivers themselves."""
     try:
         import psycopg
     except ImportError:
-        return ()
-    return (psycopg.Error,)
+        return (sqlite3.Error,)
+    return (sqlite3.Error, psycopg.Error)
 
 
 def _file(url: URL) -> Path:

@@ -172,6 +172,11 @@ class Statements(ABC):
 class _SQLite(Statements):
     """SQLite, where the transaction is the only writer; lists travel as JSON."""
 
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        # The driver itself: SQLAlchemy takes longer for a small statement than SQLite does.
+        self._driver: Any = connection.connection.driver_connection
+
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
         return ClusterLock.EXCLUSIVE
 
@@ -224,7 +229,7 @@ class _SQLite(Statements):
             self._insert("page_keys", ("key", "page_id"), sorted(keys))
         if touched:
             names = ",".join(f"{name}=?" for name in TouchValues._fields[:-1])
-            self.connection.exec_driver_sql(
+            self._driver.executemany(
                 f"UPDATE pages SET {names}, error=NULL WHERE id=?",
                 [(*row[:-2], _to_text(row[-2]), row[-1]) for row in touched],
             )
@@ -236,7 +241,7 @@ class _SQLite(Statements):
             )
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
-        self.connection.exec_driver_sql(
+        self._driver.executemany(
             "INSERT INTO sites (host, first_seen) VALUES (?, ?) ON CONFLICT DO NOTHING",
             [(host, _to_text(now)) for host in sorted(hosts)],
         )
@@ -249,13 +254,12 @@ class _SQLite(Statements):
         return bool(self._rows(sql, url_key, _to_text(seen_at)))
 
     def _rows(self, sql: str, *parameters: Any) -> list[Any]:
-        return list(self.connection.exec_driver_sql(sql, parameters).all())
+        found: list[Any] = self._driver.execute(sql, parameters).fetchall()
+        return found
 
     def _insert(self, table: str, names: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
         marks = ",".join("?" * len(names))
-        self.connection.exec_driver_sql(
-            f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows
-        )
+        self._driver.executemany(f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows)
 
 
 class _PostgreSQL(Statements):
@@ -408,7 +412,8 @@ def _hexes(values: Iterable[bytes]) -> str:
 
 
 def _to_text(value: datetime | None) -> str | None:
-    return None if value is None else value.strftime(_TIME)
+    # What strftime(_TIME) gives, in a fifth of the time; all times here are UTC.
+    return None if value is None else f"{value.isoformat(' ', 'microseconds')[:26]}Z"
 
 
 def _from_text(value: str) -> datetime:
