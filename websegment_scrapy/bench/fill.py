@@ -34,8 +34,8 @@ PIECE = 100_000
 PACKED = 0.7
 """Share of the pages that is loaded before the indexes are made.
 
-Indexes made at once are packed, and each key that comes later splits a full page. The rest comes as
-it would from decisions and leaves the indexes as they are after years: pages two thirds full."""
+Indexes made at once are packed, and each key that comes later splits a full page. The rest comes
+page by page and leaves the indexes as decisions would: their pages are about two thirds full."""
 
 LATER_CHUNK = 100_000
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
@@ -118,6 +118,7 @@ def _rows(
                 words=words,
                 content_hash=hashes[offset],
                 signature=signature.to_bytes(),
+                recipe_id=1,
                 decision="new" if root == number else "duplicate",
                 duplicate_of_id=None if root == number else root + 1,
                 similarity=None if root == number else float(similar[offset]),
@@ -136,12 +137,15 @@ def _rows(
         progress(stop)
 
 
-def _in_order(
+def _pieces(
     keys: NDArray[np.int64], start: int, stop: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the keys of some pages in ascending order with the ids of their pages, in pieces."""
+    """Return the keys of some pages with the ids of their pages, in pieces.
+
+    The first pages' keys are in ascending order; later ones come page by page.
+    """
     flat = keys[start:stop].ravel()
-    order = np.argsort(flat, kind="stable")
+    order = np.argsort(flat, kind="stable") if start == 0 else np.arange(len(flat))
     ids = start + order // keys.shape[1] + 1
     for first in range(0, len(flat), PIECE):
         piece = slice(first, first + PIECE)
@@ -163,7 +167,7 @@ def _load_sqlite(
         f"INSERT INTO pages ({names}) VALUES ({marks})",
         ((*row[:-3], *[row.first_seen.strftime(_TIME)] * 3) for row in islice(rows, stop - start)),
     )
-    for some, ids in _in_order(keys, start, stop):
+    for some, ids in _pieces(keys, start, stop):
         connection.executemany(
             "INSERT INTO page_keys (key, page_id) VALUES (?, ?)",
             zip(some.tolist(), ids.tolist(), strict=True),
@@ -184,7 +188,7 @@ def _load_postgresql(
             connection.execute(text("ALTER TABLE page_keys DROP CONSTRAINT page_keys_pkey"))
         with cursor.copy("COPY page_keys (key, page_id) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-            for some, ids in _in_order(keys, start, stop):
+            for some, ids in _pieces(keys, start, stop):
                 copy.write(_binary_rows(some, ids))
             copy.write(b"\xff\xff")
         if start == 0:

@@ -19,6 +19,7 @@ from websegment_scrapy.store.clusters import Match, find_match, join, leave
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
 from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
+from websegment_scrapy.store.schema import read_recipe
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,6 +38,7 @@ _PAGE = select(
     Page.words,
     Page.content_hash,
     Page.signature,
+    Page.recipe_id,
     Page.cluster_id,
     Page.first_seen,
 ).where(Page.url_key == bindparam("key"))
@@ -56,12 +58,17 @@ _INSERT_PAGE = insert(Page).returning(Page.id)
 _INSERT_KEYS = insert(PageKey)
 _INSERT_VISIT = insert(Visit)
 
+OTHER_RECIPE = "the text before had a signature of another recipe: how much changed is not known"
+"""Why a ``changed`` visit has no similarity."""
+
 
 class _Stored(NamedTuple):
     """The page's row as it was before this visit."""
 
     id: int
     signature: Signature | None
+    similarity: float
+    """From which pages were near-duplicates when the signature was stored."""
     cluster_id: int | None
     first_seen: datetime
 
@@ -73,6 +80,8 @@ class Rules:
     recipe: Recipe
     similarity: float
     min_words: int
+    recipe_id: int = 1
+    """Number of recipe and similarity in the table ``recipes``."""
 
 
 class VisitToDecide:
@@ -195,18 +204,23 @@ class SingleVisit:
         signature = self.todo.signature
         page = self._page()
         former = None if page is None else page.signature
-        if page is not None and former is not None and _same_words(former, signature):
+        same_words = former is not None and _same_words(former, signature)
+        if page is not None and same_words and self._is_of_this_recipe(page):
             return self._unchanged(page)
         page, match = self._page_and_match(signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
-        shown = None if match is None else match.similarity
+        reason = None
         if page is not None and former is not None and page.cluster_id is not None:
-            kind = DecisionKind.CHANGED
-            shown = similarity(former, signature)
-            leave(self.connection, page.id, page.cluster_id, former, self.rules.similarity)
-            match = find_match(self.connection, signature, self.rules.similarity, page.id)
-        page_id, representative = self._store(page, signature, match)
-        self._visit(page_id, kind, shown, None if match is None else match.page_id)
+            leave(self.connection, page.id, page.cluster_id, former, page.similarity)
+            match = self._match(signature, page.id)
+            kind = DecisionKind.UNCHANGED if same_words else DecisionKind.CHANGED
+        shown = None if match is None else match.similarity
+        if kind is DecisionKind.CHANGED and former is not None:
+            comparable = former.recipe == signature.recipe
+            shown = similarity(former, signature) if comparable else None
+            reason = None if comparable else OTHER_RECIPE
+        page_id, representative = self._store(page, signature, match, kind)
+        self._visit(page_id, kind, shown, None if match is None else match.page_id, reason)
         return self._answer(
             kind,
             page_id,
@@ -214,7 +228,19 @@ class SingleVisit:
             similarity=shown,
             duplicate_of=None if match is None else match.url,
             representative=representative,
+            reason=reason,
         )
+
+    def _is_of_this_recipe(self, page: _Stored) -> bool:
+        return (
+            page.signature is not None
+            and page.signature.recipe == self.rules.recipe
+            and page.similarity == self.rules.similarity
+        )
+
+    def _match(self, signature: Signature, own_id: int) -> Match | None:
+        rules = self.rules
+        return find_match(self.connection, signature, rules.similarity, own_id, rules.recipe_id)
 
     def _unchanged(self, page: _Stored) -> Decision:
         """Note a visit that found the same words again."""
@@ -234,14 +260,18 @@ class SingleVisit:
         """Read the page's row and its match, if the cluster lock is strong enough for them."""
         page = self._page()
         own_id = _NO_PAGE if page is None else page.id
-        match = find_match(self.connection, signature, self.rules.similarity, own_id)
+        match = self._match(signature, own_id)
         needed = _needed_lock(page, match)
         if needed > self.held:
             raise LockTooWeak(needed)
         return page, match
 
     def _store(
-        self, page: _Stored | None, signature: Signature, match: Match | None
+        self,
+        page: _Stored | None,
+        signature: Signature,
+        match: Match | None,
+        kind: DecisionKind,
     ) -> tuple[int, str]:
         """Write a page's content, keys and cluster; return its id and its representative's URL."""
         values = {
@@ -249,13 +279,15 @@ class SingleVisit:
             "words": signature.words,
             "content_hash": signature.content_hash,
             "signature": signature.to_bytes(),
+            "recipe_id": self.rules.recipe_id,
             "decision": DecisionKind.NEW if match is None else DecisionKind.DUPLICATE,
             "duplicate_of_id": None if match is None else match.page_id,
             "similarity": None if match is None else match.similarity,
             "error": None,
             "last_seen": self.now,
-            "last_changed": self.now,
         }
+        if kind is not DecisionKind.UNCHANGED:
+            values["last_changed"] = self.now
         clusters = frozenset[int]() if match is None else match.clusters
         if page is None:
             page_id = self._insert(values)
@@ -276,12 +308,13 @@ class SingleVisit:
         row = self.connection.execute(_PAGE, {"key": self.key}).first()
         if row is None:
             return None
+        recipe, threshold = self.rules.recipe, self.rules.similarity
+        if row.recipe_id != self.rules.recipe_id:
+            recipe, threshold = read_recipe(self.connection, row.recipe_id)
         signature = None
         if row.signature is not None and row.content_hash is not None:
-            signature = Signature.from_bytes(
-                row.signature, self.rules.recipe, row.words, row.content_hash
-            )
-        return _Stored(row.id, signature, row.cluster_id, row.first_seen)
+            signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
+        return _Stored(row.id, signature, threshold, row.cluster_id, row.first_seen)
 
     def _insert(self, values: dict[str, Any]) -> int:
         fixed = {
@@ -342,7 +375,8 @@ class SingleVisit:
 
 
 def _same_words(a: Signature, b: Signature) -> bool:
-    return a.content_hash == b.content_hash
+    """Compare words; those of different normalisers never count as the same."""
+    return a.content_hash == b.content_hash and a.recipe.normaliser == b.recipe.normaliser
 
 
 def _needed_lock(page: _Stored | None, match: Match | None) -> ClusterLock:

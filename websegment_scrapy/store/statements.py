@@ -35,6 +35,7 @@ class StoredPage(NamedTuple):
     signature: bytes | None
     cluster_id: int | None
     first_seen: datetime
+    recipe_id: int
     duplicate_of_id: int | None
     similarity: float | None
     duplicate_of: str | None
@@ -64,6 +65,7 @@ class PageValues(NamedTuple):
     words: int
     content_hash: bytes | None
     signature: bytes | None
+    recipe_id: int
     decision: str
     duplicate_of_id: int | None
     similarity: float | None
@@ -108,7 +110,8 @@ class VisitValues(NamedTuple):
 
 _STORED = """\
 SELECT page.id, page.url_key, page.words, page.content_hash, page.signature, page.cluster_id,
-       page.first_seen, page.duplicate_of_id, page.similarity, original.url, first.url
+       page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, original.url,
+       first.url
 FROM pages AS page
 LEFT JOIN pages AS original ON original.id = page.duplicate_of_id
 LEFT JOIN pages AS first ON first.id = page.cluster_id
@@ -117,16 +120,20 @@ _CANDIDATE = "SELECT id, url, cluster_id, words, content_hash, signature FROM pa
 
 
 class Statements(ABC):
-    """What a batch needs from a database, within one transaction."""
+    """What a batch needs from a database, within one transaction.
 
-    def __init__(self, connection: Connection) -> None:
+    Only pages whose signature is of the recipe of this number are compared.
+    """
+
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
         self.connection = connection
+        self.recipe_id = recipe_id
 
     @staticmethod
-    def of(connection: Connection) -> Statements:
+    def of(connection: Connection, recipe_id: int) -> Statements:
         """Choose by the connection's dialect."""
         postgresql = connection.dialect.name == "postgresql"
-        return _PostgreSQL(connection) if postgresql else _SQLite(connection)
+        return (_PostgreSQL if postgresql else _SQLite)(connection, recipe_id)
 
     @abstractmethod
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
@@ -148,7 +155,7 @@ class Statements(ABC):
 
     @abstractmethod
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        """Return pages that have a text."""
+        """Return those of these pages whose signature is of the recipe."""
 
     @abstractmethod
     def write(
@@ -172,8 +179,8 @@ class Statements(ABC):
 class _SQLite(Statements):
     """SQLite, where the transaction is the only writer; lists travel as JSON."""
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
+        super().__init__(connection, recipe_id)
         # The driver itself: SQLAlchemy takes longer for a small statement than SQLite does.
         self._driver: Any = connection.connection.driver_connection
 
@@ -191,9 +198,10 @@ class _SQLite(Statements):
             marks = ",".join(["(?)"] * len(content_hashes))
             sql = (
                 "SELECT (SELECT id FROM pages WHERE content_hash = wanted.column1 "
-                f"ORDER BY id LIMIT 1) FROM (VALUES {marks}) AS wanted"
+                f"AND recipe_id = ? ORDER BY id LIMIT 1) FROM (VALUES {marks}) AS wanted"
             )
-            twins = [row[0] for row in self._rows(sql, *content_hashes) if row[0] is not None]
+            found = self._rows(sql, self.recipe_id, *content_hashes)
+            twins = [row[0] for row in found if row[0] is not None]
         last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
         return stored, twins, list(range(last + 1, last + 1 + len(url_keys)))
 
@@ -208,8 +216,9 @@ class _SQLite(Statements):
         return self._rows(sql, json.dumps(keys), limit - 1, _LAST_ID)
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?))"
-        return [Candidate(*row) for row in self._rows(sql, json.dumps(sorted(ids)))]
+        sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?)) AND recipe_id = ?"
+        rows = self._rows(sql, json.dumps(sorted(ids)), self.recipe_id)
+        return [Candidate(*row) for row in rows]
 
     def write(
         self,
@@ -269,14 +278,14 @@ class _PostgreSQL(Statements):
     """
 
     _PAGE_TYPES = (
-        "bigint text text bytea text text int bytea bytea text bigint float8 bigint text text "
-        "boolean text int text bigint timestamptz timestamptz timestamptz"
+        "bigint text text bytea text text int bytea bytea bigint text bigint float8 bigint "
+        "text text boolean text int text bigint timestamptz timestamptz timestamptz"
     ).split()
     _TOUCH_TYPES = "text text text boolean text int bigint timestamptz bigint".split()
     _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
+        super().__init__(connection, recipe_id)
         self._waiting: list[tuple[str, tuple[Any, ...]]] = []
 
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
@@ -292,11 +301,12 @@ class _PostgreSQL(Statements):
         # One search in the index for each content, however many pages have it.
         twin = (
             "SELECT twin.id FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL "
-            "(SELECT id FROM pages WHERE content_hash = wanted.hash ORDER BY id LIMIT 1) AS twin"
+            "(SELECT id FROM pages WHERE content_hash = wanted.hash AND recipe_id = %s "
+            "ORDER BY id LIMIT 1) AS twin"
         )
         rows, twins, ids = self._send(
             (f"{_STORED} = ANY(%s::bytea[])", (_hexes(url_keys),)),
-            (twin, (_hexes(content_hashes),)),
+            (twin, (_hexes(content_hashes), self.recipe_id)),
             (
                 "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
                 (len(url_keys),),
@@ -314,8 +324,9 @@ class _PostgreSQL(Statements):
         return self._send((sql, (_numbers(keys), limit)))[0]
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        sql = f"{_CANDIDATE} = ANY(%s::bigint[])"
-        return [Candidate(*row) for row in self._send((sql, (_numbers(sorted(ids)),)))[0]]
+        sql = f"{_CANDIDATE} = ANY(%s::bigint[]) AND recipe_id = %s"
+        found = self._send((sql, (_numbers(sorted(ids)), self.recipe_id)))[0]
+        return [Candidate(*row) for row in found]
 
     def write(
         self,
