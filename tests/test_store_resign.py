@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import random
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -203,21 +202,24 @@ def test_a_run_that_is_killed_is_simply_started_again(database_url: str, tmp_pat
     contents = many(25)
     fill(database_url, contents)
     file = exported(tmp_path / "items.jsonl", contents)
-    command = [sys.executable, "-m", "websegment_scrapy.cli.main", "dedup", "resign"]
-    command += ["--signature", "shingles", "--database", database_url, "--from", file]
+    command = ["dedup", "resign", "--signature", "shingles", "--database", database_url]
+    command += ["--from", file]
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["websegment_scrapy.cli.dedup"])
     left = len(contents)
     change(database_url, SHINGLES)
     for _ in range(3):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while process.poll() is None and _left(database_url) == left:
+        process = context.Process(target=main, args=(command,))
+        process.start()
+        while process.is_alive() and _left(database_url) == left:
             time.sleep(0.005)
         process.kill()
-        process.wait()
+        process.join()
         left = _left(database_url)
         with Store.open(database_url, recipe=SHINGLES) as store:
             assert integrity(store) == []
     assert left < len(contents)
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert main(command) == 0
     assert _left(database_url) == 0
     with Store.open(database_url, recipe=SHINGLES) as store:
         assert stored_clusters(store) == brute_force_clusters(contents, SHINGLES)
@@ -244,7 +246,7 @@ def test_crawls_write_while_pages_are_re_signed(database_url: str) -> None:
             with Store.open(database_url, recipe=SHINGLES) as store:
                 for url, text in {**later, **contents}.items():
                     store.decide(record(url, text, SHINGLES))
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failed.append(error)
 
     thread = threading.Thread(target=crawl)

@@ -13,11 +13,11 @@ revision = "3"
 down_revision = "2"
 
 TYPES = {
-    "sqlite": {"serial": "INTEGER", "id": "INTEGER", "float": "FLOAT", "time": "VARCHAR(27)"},
+    "sqlite": {"serial": "INTEGER", "id": "INTEGER", "float": "DOUBLE", "time": "VARCHAR(27)"},
     "postgresql": {
         "serial": "BIGSERIAL",
         "id": "BIGINT",
-        "float": "FLOAT",
+        "float": "DOUBLE PRECISION",
         "time": "TIMESTAMP WITH TIME ZONE",
     },
 }
