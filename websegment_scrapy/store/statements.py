@@ -209,11 +209,18 @@ class _SQLite(Statements):
         # CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
         sql = (
             "SELECT page_keys.key, page_keys.page_id FROM json_each(?) AS wanted "
-            "CROSS JOIN page_keys ON page_keys.key = wanted.value AND page_keys.page_id <= "
+            "CROSS JOIN page_keys ON page_keys.key = wanted.value"
+        )
+        wanted = json.dumps(keys)
+        found = self._rows(f"{sql} LIMIT ?", wanted, limit)
+        if len(found) < limit:
+            return found  # so no key has more
+        sql += (
+            " AND page_keys.page_id <= "
             "coalesce((SELECT page_id FROM page_keys AS one WHERE one.key = wanted.value "
             "ORDER BY page_id LIMIT 1 OFFSET ?), ?)"
         )
-        return self._rows(sql, json.dumps(keys), limit - 1, _LAST_ID)
+        return self._rows(sql, wanted, limit - 1, _LAST_ID)
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
         sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?)) AND recipe_id = ?"
