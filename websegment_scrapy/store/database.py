@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ __all__ = ["Database", "StoreUnavailable", "TooManyLocks"]
 
 BUSY_TIMEOUT = 30.0
 """Seconds to wait for another process that writes to the same SQLite file."""
+
+TURN = (0.0005, 0.003)
+"""Seconds between two tries to become the writer of an SQLite file."""
 
 CACHE_KIB = 65_536
 """Memory for pages of the SQLite file, in KiB: the upper levels of all indexes of a large store."""
@@ -260,10 +264,36 @@ def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        reading = connection.get_execution_options().get(_READ)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        if connection.get_execution_options().get(_READ):
+            connection.exec_driver_sql("BEGIN")
+        else:
+            _begin_to_write(connection)
 
     return engine
+
+
+def _begin_to_write(connection: Connection) -> None:
+    """Wait for the turn of this process among those that write to the file.
+
+    SQLite's own patience sleeps longer and longer, up to a tenth of a second, while a busy writer
+    starts its next transaction within a millisecond of the last: with eight writers some waited for
+    many seconds. Whoever asks at short and random intervals gets his turn soon.
+    """
+    driver: Any = connection.connection.driver_connection
+    give_up = time.monotonic() + BUSY_TIMEOUT
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > give_up:
+                    raise
+                time.sleep(random.uniform(*TURN))
+            else:
+                return
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT * 1000)}")
 
 
 def _use_wal(connection: Any) -> None:
