@@ -18,9 +18,10 @@ from websegment_scrapy.learn import metric as lmnn
 from websegment_scrapy.learn.boosting import read_trees
 from websegment_scrapy.learn.metric import Triplets, euclidean, fit_lmnn, lmnn_loss
 from websegment_scrapy.learn.training import deal, train
+from websegment_scrapy.model_files import ModelError
 from websegment_scrapy.page.features import page_features
 from websegment_scrapy.segment.graph_cuts import GraphCuts
-from websegment_scrapy.segment.model import ModelError, SegmentationModel, shipped_model
+from websegment_scrapy.segment.model import SegmentationModel, shipped_model
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 8])

@@ -17,8 +17,12 @@ from websegment_scrapy.extract.main_text import assign_roles
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode, refuse_other_formats
+from websegment_scrapy.page.reading import Reader
+from websegment_scrapy.page.words import words
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
+from websegment_scrapy.template.hashes import describe_parts, hash_nodes
+from websegment_scrapy.template.sitelevel import template_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.template.hashes import PageParts
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["Analysis", "AnalyzedPage", "analyze"]
 
@@ -52,6 +58,11 @@ class Analysis:
         All segments, in document order.
     signature
         Min-hash signature of the main text.
+    page_hash
+        16 bytes that are equal for pages whose main text has the same words when their site's
+        verdict is left aside: what a page says does not change because its site becomes known.
+    parts
+        What the page adds to its site's counts, when that was asked for.
     """
 
     url: str
@@ -63,6 +74,8 @@ class Analysis:
     page_words: int
     segments: tuple[Segment, ...]
     signature: Signature
+    page_hash: bytes = b""
+    parts: PageParts | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form of the page and its segments (see the documentation)."""
@@ -126,6 +139,8 @@ def analyze(
     engine: str = DEFAULT_ENGINE,
     signature: str = "minhash",
     attributes: Sequence[str] = (),
+    site: SiteVerdict | None = None,
+    parts: bool = False,
 ) -> AnalyzedPage:
     """Analyse one page.
 
@@ -144,6 +159,10 @@ def analyze(
         ``"minhash"`` or ``"shingles"``.
     attributes
         HTML attributes to report with each leaf.
+    site
+        What the page's site repeats, if that is known.
+    parts
+        Whether to find what the page adds to its site's counts (``Analysis.parts``).
 
     Raises
     ------
@@ -161,16 +180,25 @@ def analyze(
     segments = assign_roles(describe_segments(tree, labels))
     main = next((segment for segment in segments if segment.role == "main"), None)
     main_text = main.text if main else ""
+    found = signature_of(main_text, RECIPES[signature])
+    page_hash = found.content_hash
+    hashed = hash_nodes(tree) if parts or site is not None else None
+    if site is not None and main is not None:
+        own = (labels == main.id) & ~template_nodes(tree, site, hashed)[tree.leaves]
+        main_text = Reader(tree).text(tree.leaves[own])
+        found = signature_of(main_text, RECIPES[signature])
     return AnalyzedPage(
         url=url,
         title=page_title(tree),
         engine=segmenter.name,
         rendered=tree.layout == "rendered",
         main_text=main_text,
-        words=main.words if main else 0,
+        words=len(words(main_text)),
         page_words=sum(segment.words for segment in segments),
         segments=segments,
-        signature=signature_of(main_text, RECIPES[signature]),
+        signature=found,
+        page_hash=page_hash,
+        parts=describe_parts(tree, hashed) if parts else None,
         tree=tree,
         labels=labels,
     )

@@ -64,6 +64,13 @@ class Config:
         Drop the items of near-duplicate pages (``NearDuplicate``).
     drop_unchanged
         Drop the items of pages that have not changed since the last visit (``Unchanged``).
+    site_templates
+        Count what each site repeats, in the database, and leave it out of the main texts once
+        the site is known.
+    site_threshold
+        Share of a site's pages on which a part must occur to be its template.
+    site_min_pages
+        Pages of a site that must be counted before anything is said about its template.
     main_text_only
         Put only the main text and the decision on the item, no segments.
     field
@@ -89,6 +96,9 @@ class Config:
     database: str = "sqlite:///websegment.db"
     drop_duplicates: bool = False
     drop_unchanged: bool = False
+    site_templates: bool = True
+    site_threshold: float = 0.10
+    site_min_pages: int = 8
     main_text_only: bool = False
     field: str = "websegment"
     workers: int = 0
@@ -102,6 +112,8 @@ class Config:
         _in_range("render_retries", self.render_retries, 0, 100)
         _in_range("render_settle", self.render_settle, 0, 60)
         _in_range("min_words", self.min_words, 1, 1_000_000)
+        _in_range("site_threshold", self.site_threshold, 0.01, 1.0)
+        _in_range("site_min_pages", self.site_min_pages, 3, 200)
         _in_range("workers", self.workers, 0, 1024)
         _in_range("page_timeout", self.page_timeout, 0.1, 3600)
         _in_range("page_memory", self.page_memory, 64, 1_048_576)

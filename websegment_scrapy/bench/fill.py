@@ -130,6 +130,8 @@ def _rows(
                 http_status=200,
                 error=None,
                 crawl_id=crawl,
+                page_hash=hashes[offset],
+                parts_counted=False,
                 first_seen=now,
                 last_seen=now,
                 last_changed=now,

@@ -22,7 +22,14 @@ from websegment_scrapy.segment.registry import engine_names, get_engine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_parser", "run_dedup", "run_segmentation", "run_signatures", "run_speed"]
+__all__ = [
+    "add_parser",
+    "run_dedup",
+    "run_segmentation",
+    "run_signatures",
+    "run_speed",
+    "run_templates",
+]
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -92,6 +99,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="the papers' 8 smallest shingles, or MinHash (default: shingles)",
     )
     dedup.set_defaults(run=run_dedup)
+    templates = kinds.add_parser(
+        "templates",
+        help="template words and links found by PageLevel",
+        description="F-measures of template words, anchor words and links found by PageLevel, "
+        "Basic and Smooth, on pages whose text nodes were labelled by hand (l3s_gn1).",
+    )
+    templates.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
+    )
+    templates.add_argument(
+        "--models",
+        type=Path,
+        metavar="DIR",
+        help="folder of the model files (default: the shipped ones)",
+    )
+    templates.add_argument(
+        "--limit", type=int, metavar="N", help="only the first N pages (default: all)"
+    )
+    templates.add_argument(
+        "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
+    )
+    templates.set_defaults(run=run_templates)
     signatures = kinds.add_parser(
         "signatures",
         help="recall and precision of the signatures against exact Jaccard similarity",
@@ -196,6 +227,21 @@ def run_dedup(args: argparse.Namespace) -> int:
     tables = [*(result.table() for result in results), DedupResult.published_table()]
     _write(args, tables, [result.to_dict() for result in results])
     return 1 if any(result.not_measured for result in results) else 0
+
+
+def run_templates(args: argparse.Namespace) -> int:
+    """Measure what PageLevel finds to be template."""
+    from websegment_scrapy.evaluate.datasets import data_directory, node_pages
+    from websegment_scrapy.evaluate.templates import evaluate_templates
+    from websegment_scrapy.template.pagelevel import PageLevelModel, shipped_model
+
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError(f"--limit is {args.limit}: it takes at least 1")
+    static = PageLevelModel.load(args.models, "static") if args.models else shipped_model("static")
+    pages = list(islice(node_pages(data_directory(args.data), "l3s_gn1"), args.limit))
+    result = evaluate_templates(pages, static, total=len(pages), progress=progress)
+    _write(args, [result.table()], result.to_dict())
+    return 0
 
 
 def run_signatures(args: argparse.Namespace) -> int:

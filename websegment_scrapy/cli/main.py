@@ -10,7 +10,16 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli import bench, compare, dedup, evaluate, extract, segment, train
+from websegment_scrapy.cli import (
+    bench,
+    compare,
+    dedup,
+    evaluate,
+    extract,
+    segment,
+    templates,
+    train,
+)
 from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
@@ -18,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "main"]
 
-_SUBCOMMANDS = (segment, extract, compare, dedup, train, evaluate, bench)
+_SUBCOMMANDS = (segment, extract, compare, dedup, templates, train, evaluate, bench)
 
 
 def build_parser(prog: str = "websegment") -> argparse.ArgumentParser:

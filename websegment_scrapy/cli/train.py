@@ -1,4 +1,4 @@
-"""``websegment train``: make the shipped model files again.
+"""``websegment train``: make the shipped model files again, or others from one's own pages.
 
 What trains is imported when it runs, not with every command.
 """
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.learn.examples import Example
-    from websegment_scrapy.segment.model import Layout
+    from websegment_scrapy.learn.templates import TemplateExample
+    from websegment_scrapy.model_files import Layout
 
-__all__ = ["add_parser", "run_segmentation"]
+__all__ = ["add_parser", "run_segmentation", "run_templates"]
 
 LAYOUTS: tuple[Layout, ...] = ("rendered", "static")
 
@@ -37,28 +38,47 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Train the models of gcuts and cclus on the labelled pages, one for rendered "
         "and one for static layout.",
     )
-    segmentation.add_argument(
+    _add_common(segmentation)
+    segmentation.set_defaults(run=run_segmentation)
+    templates = kinds.add_parser(
+        "templates",
+        help="models of PageLevel, from what sites repeat",
+        description="Train the models of PageLevel from crawled sites, one for rendered and one "
+        "for static layout. What a site repeats is its template: nothing is labelled by hand.",
+    )
+    _add_common(templates)
+    templates.add_argument(
+        "--sites",
+        type=Path,
+        metavar="DIR",
+        help="folder with one sub-folder of saved pages for each site, instead of sites.tar.xz of "
+        "the data sets",
+    )
+    templates.set_defaults(run=run_templates)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--data",
         metavar="DIR",
         help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
     )
-    segmentation.add_argument(
+    parser.add_argument(
         "--snapshots",
         type=Path,
         metavar="DIR",
         help="keep rendered pages here and take them from here",
     )
-    segmentation.add_argument(
+    parser.add_argument(
         "--layout", choices=LAYOUTS, action="append", help="only this layout (default: both)"
     )
-    segmentation.add_argument(
+    parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="DIR",
         help="folder for the files (default: the installed package's own)",
     )
-    segmentation.set_defaults(run=run_segmentation)
 
 
 def run_segmentation(args: argparse.Namespace) -> int:
@@ -66,7 +86,7 @@ def run_segmentation(args: argparse.Namespace) -> int:
     from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
     from websegment_scrapy.learn.training import train
 
-    output = args.output or Path(__file__).parent.parent / "models"
+    output = _output(args)
     failed = False
     with labelled_pages(data_directory(args.data)) as pages:
         layouts: tuple[Layout, ...] = tuple(args.layout or LAYOUTS)
@@ -79,6 +99,40 @@ def run_segmentation(args: argparse.Namespace) -> int:
             for path in model.save(output):
                 sys.stdout.write(f"{path}\n")
     return 1 if failed else 0
+
+
+def run_templates(args: argparse.Namespace) -> int:
+    """Train and write the models of PageLevel; 1 if a page could not be used."""
+    from websegment_scrapy.evaluate.datasets import data_directory
+    from websegment_scrapy.evaluate.documents import Documents
+    from websegment_scrapy.evaluate.sites import crawled_sites
+    from websegment_scrapy.learn.template_sites import site_examples
+    from websegment_scrapy.learn.templates import train_templates
+
+    layouts: tuple[Layout, ...] = tuple(args.layout or LAYOUTS)
+    examples: dict[Layout, list[TemplateExample]] = {layout: [] for layout in layouts}
+    failed = False
+    with (
+        crawled_sites(args.sites or data_directory(args.data)) as sites,
+        contextlib.closing(
+            Documents(render="rendered" in layouts, snapshots=args.snapshots)
+        ) as documents,
+    ):
+        for site in progress(iter(sites), len(sites), "sites"):
+            found, errors = site_examples(site, layouts, documents)
+            for layout, pages in found.items():
+                examples[layout].extend(pages)
+            for name, reason in errors.items():
+                print(f"{name}: {reason}", file=sys.stderr)
+                failed = True
+    for layout in layouts:
+        for path in train_templates(examples[layout], layout).save(_output(args)):
+            sys.stdout.write(f"{path}\n")
+    return 1 if failed else 0
+
+
+def _output(args: argparse.Namespace) -> Path:
+    return args.output or Path(__file__).parent.parent / "models"
 
 
 def _examples(

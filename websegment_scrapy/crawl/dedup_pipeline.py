@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import CloseSpider, DropItem
 
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.sites import SiteVerdicts
 from websegment_scrapy.crawl.writer import StoreWriter
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
@@ -52,7 +53,8 @@ class DedupPipeline:
     """Item pipeline that decides and stores each analysed page in one transaction.
 
     Settings: ``WEBSEGMENT_DATABASE``, ``WEBSEGMENT_SIMILARITY``, ``WEBSEGMENT_MIN_WORDS``,
-    ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``, ``WEBSEGMENT_FIELD``.
+    ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``, ``WEBSEGMENT_FIELD``,
+    ``WEBSEGMENT_SITE_TEMPLATES``, ``WEBSEGMENT_SITE_THRESHOLD``, ``WEBSEGMENT_SITE_MIN_PAGES``.
 
     Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
     ``representative``, ``first_seen`` and ``reason``.
@@ -88,6 +90,8 @@ class DedupPipeline:
             logger.error("The crawl cannot start without its store: %s", error)  # noqa: TRY400
             raise CloseSpider(f"websegment store: {error}") from None
         self.writer = writer
+        if self.config.site_templates:
+            self.registry.sites = SiteVerdicts(writer, self.config)
 
     async def close_spider(self) -> None:
         """Store what is waiting, and close the database."""
@@ -160,6 +164,8 @@ class DedupPipeline:
             signature=analysis.signature,
             engine=analysis.engine,
             rendered=analysis.rendered,
+            parts=analysis.parts,
+            page_hash=analysis.page_hash,
         )
 
     def _crawl_name(self) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from websegment_scrapy.analysis import Analysis
+    from websegment_scrapy.crawl.sites import SiteVerdicts
     from websegment_scrapy.dedup.decision import Decision
 
 __all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config", "put_result"]
@@ -124,6 +125,8 @@ class PageRegistry:
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._gate = asyncio.Lock()
+        self.sites: SiteVerdicts | None = None
+        """What is known about the sites, where there is a store that knows it."""
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_done, signal)
 

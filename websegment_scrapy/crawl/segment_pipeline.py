@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import CrawledPage
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["SegmentPipeline", "analyze_response"]
 
@@ -34,6 +35,8 @@ def analyze_response(
     encoding: str | None,
     engine: str,
     signature: str,
+    site: SiteVerdict | None = None,
+    parts: bool = False,
 ) -> Analysis:
     """Analyse a response in a worker process and bring back what travels well."""
     return analyze(
@@ -43,6 +46,8 @@ def analyze_response(
         encoding=encoding,
         engine=engine,
         signature=signature,
+        site=site,
+        parts=parts,
     ).summary()
 
 
@@ -59,7 +64,11 @@ class SegmentPipeline:
     ``engine``, ``rendered``, ``render_error``, ``segments`` and, when the page could not be
     analysed, ``reason``.
 
-    Stats: ``websegment/pages``, ``websegment/failed``, ``websegment/words_seen``,
+    What the page's site repeats is asked from the store of ``DedupPipeline``; without that, a page
+    is judged alone.
+
+    Stats: ``websegment/pages``, ``websegment/pages_of_known_sites``, ``websegment/failed``,
+    ``websegment/words_seen``,
     ``websegment/words_kept``, ``websegment/analysis_seconds``,
     ``websegment/items_without_response``, ``websegment/items_without_field``.
     """
@@ -107,6 +116,10 @@ class SegmentPipeline:
         """Return the analysis, or the reason why there is none."""
         assert self.pool is not None
         started = monotonic()
+        sites = self.registry.sites
+        site = None if sites is None else await sites.verdict(page.response.url)
+        if site is not None:
+            self.stats.inc_value("websegment/pages_of_known_sites")
         future = self.pool.submit(
             analyze_response,
             page.html,
@@ -115,6 +128,8 @@ class SegmentPipeline:
             page.encoding,
             self.config.engine,
             self.config.signature,
+            site,
+            sites is not None,
         )
         self.stats.inc_value("websegment/pages")
         try:

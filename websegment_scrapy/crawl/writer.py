@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.exceptions import StoreError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.store import PageRecord, Store
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["StoreWriter"]
 
@@ -54,6 +56,13 @@ class StoreWriter:
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         await self._queue.put((record, future))
         return await future
+
+    async def site_verdict(self, host: str, theta: float, min_pages: int) -> SiteVerdict | None:
+        """Read what a site repeats."""
+        assert self._store is not None
+        read = partial(self._store.site_verdict, host, theta=theta, min_pages=min_pages)
+        found: SiteVerdict | None = await self._in_thread(read)
+        return found
 
     async def close(self) -> int:
         """Decide all that is waiting and close the store; return its count of crowded keys."""

@@ -29,12 +29,15 @@ __all__ = [
     "DataError",
     "LabelledPage",
     "NeardupPage",
+    "NodePage",
     "Pair",
     "content_pages",
     "data_directory",
     "labelled_pages",
     "neardup_pages",
     "neardup_pairs",
+    "node_pages",
+    "unpacked",
 ]
 
 DATA_VARIABLE = "WEBSEGMENT_DATA"
@@ -80,6 +83,16 @@ class NeardupPage:
     id: str
     url: str
     html: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodePage:
+    """A page of which every text node is labelled; ``nodes`` are ``(label, text)`` in order."""
+
+    id: str
+    url: str
+    html: str
+    nodes: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +145,20 @@ def labelled_pages(data: Path) -> Iterator[list[LabelledPage]]:
             f"no labelled pages: {str(data)!r} has neither {archive.name} nor folders with "
             "blocks.json"
         )
+    with unpacked(archive) as folder:
+        yield _labelled_in(folder / SEGMENTATION)
+
+
+@contextmanager
+def unpacked(archive: Path) -> Iterator[Path]:
+    """Unpack a ``.tar.xz`` for the time of the ``with`` block."""
     with tempfile.TemporaryDirectory(prefix="websegment-") as temporary:
         try:
             with tarfile.open(archive, "r:xz") as tar:
                 tar.extractall(temporary, filter="data")
         except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
             raise DataError(f"{str(archive)!r} cannot be unpacked: {error}") from None
-        yield _labelled_in(Path(temporary) / SEGMENTATION)
+        yield Path(temporary)
 
 
 def content_pages(data: Path, name: str) -> Iterator[ContentPage]:
@@ -151,6 +171,17 @@ def content_pages(data: Path, name: str) -> Iterator[ContentPage]:
             main_text=page["main_text"],
             page_type=page.get("page_type", ""),
         )
+
+
+def node_pages(data: Path, name: str) -> Iterator[NodePage]:
+    """Read the pages of ``content/NAME.jsonl.xz`` with the labels of their text nodes."""
+    path = data / "content" / f"{name}.jsonl.xz"
+    for page in _json_lines(path):
+        try:
+            nodes = tuple((str(label), str(text)) for label, text in page["nodes"])
+        except (KeyError, ValueError, TypeError):
+            raise DataError(f"{str(path)!r} has no labelled text nodes: {page['id']}") from None
+        yield NodePage(id=page["id"], url=page["url"], html=page["html"], nodes=nodes)
 
 
 def neardup_pages(data: Path, name: str) -> Iterator[NeardupPage]:

@@ -18,7 +18,14 @@ import numpy as np
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of, similarity
 from websegment_scrapy.evaluate.datasets import DataError
-from websegment_scrapy.evaluate.methods import FULL_TEXT, RIVALS, is_installed, text_method
+from websegment_scrapy.evaluate.methods import (
+    FULL_TEXT,
+    RIVALS,
+    SITELEVEL,
+    WITH_SITE,
+    is_installed,
+    text_method,
+)
 from websegment_scrapy.evaluate.published import DEDUP
 from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.evaluate.smallest import (
@@ -27,7 +34,11 @@ from websegment_scrapy.evaluate.smallest import (
     half_common,
 )
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.registry import get_engine
+from websegment_scrapy.store.record import host_of
+from websegment_scrapy.template.hashes import page_parts
+from websegment_scrapy.template.sitelevel import SiteCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.evaluate.datasets import NeardupPage, Pair
     from websegment_scrapy.evaluate.report import Progress
     from websegment_scrapy.pool import AnalysisPool
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = [
     "DedupResult",
@@ -58,6 +70,7 @@ class PageTask:
     html: str
     methods: tuple[str, ...]
     signature: SignatureKind
+    site: SiteVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +195,10 @@ def evaluate_dedup(
     signature: SignatureKind = "shingles",
     progress: Progress = silent,
 ) -> DedupResult:
-    """Measure full text, engines and other extractors on one near-duplicate set.
+    """Measure full text, SiteLevel, engines and other extractors on one near-duplicate set.
+
+    What sites repeat is counted over the set's own pages. The first engine is also measured
+    together with SiteLevel.
 
     Parameters
     ----------
@@ -202,15 +218,16 @@ def evaluate_dedup(
     for engine in engines:
         get_engine(engine)
     rivals = [rival for rival in RIVALS if is_installed(rival)]
-    methods = (FULL_TEXT, *engines, *rivals)
+    with_site = [f"{engine}{WITH_SITE}" for engine in engines[:1]]
+    methods = (FULL_TEXT, SITELEVEL, *engines, *with_site, *rivals)
     wanted = {page for pair in pairs for page in (pair.a, pair.b)}
-    ids: list[str] = []
+    chosen = [page for page in pages if page.id in wanted]
+    ids = [page.id for page in chosen]
+    sites = site_verdicts(chosen, pool, progress)
 
     def tasks() -> Iterable[PageTask]:
-        for page in pages:
-            if page.id in wanted:
-                ids.append(page.id)
-                yield PageTask(page.html, methods, signature)
+        for page in chosen:
+            yield PageTask(page.html, methods, signature, sites.get(host_of(page.url)))
 
     texts: dict[str, dict[str, MethodText]] = {method: {} for method in methods}
     failed: dict[str, str] = {}
@@ -238,13 +255,35 @@ def evaluate_dedup(
     )
 
 
+def site_verdicts(
+    pages: Sequence[NeardupPage], pool: AnalysisPool, progress: Progress = silent
+) -> dict[str, SiteVerdict]:
+    """Count what each site of the set repeats, as a crawl of these pages would."""
+    counters: dict[str, SiteCounter] = {}
+    outcomes = pool.map(parts_of_page, (page.html for page in pages))
+    for page, outcome in zip(pages, progress(outcomes, len(pages), "sites"), strict=True):
+        if not isinstance(outcome, AnalysisError):
+            counters.setdefault(host_of(page.url), SiteCounter()).add_parts(outcome)
+    config = Config()
+    verdicts = {
+        host: counter.verdict(theta=config.site_threshold, min_pages=config.site_min_pages)
+        for host, counter in counters.items()
+    }
+    return {host: verdict for host, verdict in verdicts.items() if verdict is not None}
+
+
+def parts_of_page(html: str) -> NDArray[np.int64]:
+    """Return the parts of a page; runs in a worker process."""
+    return page_parts(build_tree(html))
+
+
 def sign_page(task: PageTask) -> PageTexts:
     """Take the page's text by every method and sign it; runs in a worker process."""
     texts, failed = {}, {}
     for method in task.methods:
         start = time.process_time()
         try:
-            text = text_method(method)(task.html)
+            text = text_method(method, task.site)(task.html)
         except MemoryError:
             raise
         except Exception as error:  # another extractor's bug is a figure, not a crash

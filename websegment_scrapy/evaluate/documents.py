@@ -1,9 +1,9 @@
-"""The HTML of labelled pages, as it is or rendered, with snapshots kept for the next time."""
+"""The HTML of saved pages, as it is or rendered, with snapshots kept for the next time."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.capture import is_captured
@@ -11,13 +11,25 @@ from websegment_scrapy.page.capture import is_captured
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from websegment_scrapy.evaluate.datasets import LabelledPage
+__all__ = ["Documents", "SavedPage"]
 
-__all__ = ["Documents"]
+
+class SavedPage(Protocol):
+    """A page in a file; its name is that of its snapshot."""
+
+    @property
+    def name(self) -> str:
+        """What the page is called."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """Where its HTML is."""
+        ...
 
 
 class Documents:
-    """Reads labelled pages; with ``close`` the browser ends, if one was started.
+    """Reads saved pages; with ``close`` the browser ends, if one was started.
 
     Parameters
     ----------
@@ -37,7 +49,7 @@ class Documents:
         """End the browser."""
         self._stack.close()
 
-    def read(self, page: LabelledPage) -> str | bytes:
+    def read(self, page: SavedPage) -> str | bytes:
         """Return the page's HTML; with its layout when pages are rendered."""
         if not self._render:
             try:

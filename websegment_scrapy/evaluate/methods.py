@@ -1,5 +1,8 @@
 """Ways from a page to the text that is compared: full text, the engines, other extractors.
 
+SiteLevel, alone or with an engine, needs to know what the page's site repeats; where too few of
+the site's pages are known for a verdict, it takes nothing away.
+
 Other extractors are measured as their own documentation calls them for main texts; they are no
 dependencies, a method that is not installed is said to be so.
 """
@@ -14,13 +17,19 @@ from typing import TYPE_CHECKING
 from websegment_scrapy.analysis import analyze
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
+from websegment_scrapy.template.sitelevel import template_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FULL_TEXT", "RIVALS", "is_installed", "text_method"]
+    from websegment_scrapy.template.sitelevel import SiteVerdict
+
+__all__ = ["FULL_TEXT", "RIVALS", "SITELEVEL", "WITH_SITE", "is_installed", "text_method"]
 
 FULL_TEXT = "full text"
+SITELEVEL = "sitelevel"
+WITH_SITE = " + sitelevel"
+"""What the name of an engine ends with that is told the site's verdict."""
 
 
 def full_text(html: str) -> str:
@@ -29,9 +38,15 @@ def full_text(html: str) -> str:
     return Reader(tree).text(tree.leaves)
 
 
-def engine_text(html: str, engine: str) -> str:
+def sitelevel_text(html: str, site: SiteVerdict | None) -> str:
+    """Return the text of all text leaves that are not in the site's template, in order."""
+    tree = build_tree(html)
+    return Reader(tree).text(tree.leaves[~template_nodes(tree, site)[tree.leaves]])
+
+
+def engine_text(html: str, engine: str, site: SiteVerdict | None = None) -> str:
     """Return the main text that an engine's segments give."""
-    return analyze(html, engine=engine).main_text
+    return analyze(html, engine=engine, site=site).main_text
 
 
 def trafilatura_text(html: str) -> str:
@@ -57,8 +72,16 @@ def is_installed(rival: str) -> bool:
     return find_spec(rival) is not None
 
 
-def text_method(name: str) -> Callable[[str], str]:
-    """Return the function of a method: ``"full text"``, a rival or the name of an engine."""
+def text_method(name: str, site: SiteVerdict | None = None) -> Callable[[str], str]:
+    """Return the function of a method.
+
+    ``"full text"``, ``"sitelevel"``, a rival, the name of an engine, or such a name with
+    ``" + sitelevel"``; ``site`` is what the page's site repeats.
+    """
     if name == FULL_TEXT:
         return full_text
+    if name == SITELEVEL:
+        return partial(sitelevel_text, site=site)
+    if name.endswith(WITH_SITE):
+        return partial(engine_text, engine=name.removesuffix(WITH_SITE), site=site)
     return RIVALS.get(name) or partial(engine_text, engine=name)

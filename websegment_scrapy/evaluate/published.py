@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DEDUP", "SEGMENTATION", "PublishedDedup", "PublishedSegmentation"]
+__all__ = [
+    "DEDUP",
+    "SEGMENTATION",
+    "TEMPLATES",
+    "PublishedDedup",
+    "PublishedSegmentation",
+    "PublishedTemplates",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,17 @@ class PublishedDedup:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedTemplates:
+    """F-measures of words, anchor words and links in templates."""
+
+    method: str
+    text: float
+    anchor_text: float
+    links: float
+    source: str
+
+
 _GCUTS = "Chakrabarti, Kumar, Punera 2008"
 
 SEGMENTATION = (
@@ -47,4 +65,11 @@ DEDUP = (
     PublishedDedup("full text", 30.9, 88.7, f"{_GCUTS}, table 2"),
     PublishedDedup("CClus", 34.3, 94.9, f"{_GCUTS}, table 2"),
     PublishedDedup("GCuts", 61.7, 99.9, f"{_GCUTS}, table 2"),
+)
+
+_PAGELEVEL = "Chakrabarti, Kumar, Punera 2007, table 1"
+
+TEMPLATES = (
+    PublishedTemplates("PageLevel Basic", 0.63, 0.71, 0.75, _PAGELEVEL),
+    PublishedTemplates("PageLevel Smooth", 0.66, 0.73, 0.77, _PAGELEVEL),
 )

@@ -27,17 +27,12 @@ from websegment_scrapy.learn.examples import (
     triplets,
 )
 from websegment_scrapy.learn.metric import RANK, fit_lmnn, fit_scales
+from websegment_scrapy.model_files import Layout, Logistic, ModelError
 from websegment_scrapy.page.features import METRIC_FEATURES
 from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import RowScores, Variant, build_energy, row_scores, weigh
 from websegment_scrapy.segment.expansion import minimise
-from websegment_scrapy.segment.model import (
-    Layout,
-    Logistic,
-    Metric,
-    ModelError,
-    SegmentationModel,
-)
+from websegment_scrapy.segment.model import Metric, SegmentationModel
 from websegment_scrapy.segment.trees import Trees
 
 if TYPE_CHECKING:

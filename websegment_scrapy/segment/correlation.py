@@ -16,11 +16,12 @@ import numpy as np
 from websegment_scrapy.page.features import page_features
 from websegment_scrapy.page.pair_features import PairMeasure
 from websegment_scrapy.segment.costs import uniform_probability
-from websegment_scrapy.segment.model import Logistic, SegmentationModel, shipped_model
+from websegment_scrapy.segment.model import SegmentationModel, shipped_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from websegment_scrapy.model_files import Logistic
     from websegment_scrapy.page.skeleton import Skeleton
     from websegment_scrapy.page.tree import PageTree
 

@@ -27,8 +27,9 @@ from websegment_scrapy.segment.energy import Energy, domain_sizes, make_energy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from websegment_scrapy.model_files import Logistic
     from websegment_scrapy.page.tree import PageTree
-    from websegment_scrapy.segment.model import Logistic, Metric, SegmentationModel
+    from websegment_scrapy.segment.model import Metric, SegmentationModel
 
 __all__ = [
     "Evidence",

@@ -16,6 +16,7 @@ from websegment_scrapy.segment.baselines import TagGap, WordWrap
 from websegment_scrapy.segment.correlation import CorrelationClustering
 from websegment_scrapy.segment.fusion import BlockFusion, JustRules
 from websegment_scrapy.segment.graph_cuts import GraphCuts
+from websegment_scrapy.segment.page_level import PageLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +49,7 @@ _BUILT_IN: dict[str, Callable[[], Segmenter]] = {
     "gcuts-nl": lambda: LEARNED["gcuts-nl"],
     "gcuts-np": lambda: LEARNED["gcuts-np"],
     "justrules": JustRules,
+    "pagelevel": PageLevel,
     "taggap": TagGap,
     "wordwrap": WordWrap,
 }

@@ -30,6 +30,7 @@ from websegment_scrapy.store.statements import (
     TouchValues,
     VisitValues,
 )
+from websegment_scrapy.store.templates import count_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -58,6 +59,7 @@ class Batch:
         rules: Rules,
         strength: ClusterLock,
         known_hosts: Collection[str],
+        known_sites: Collection[str] = (),
     ) -> None:
         self.connection = connection
         self.visits = visits
@@ -68,6 +70,10 @@ class Batch:
         self.crowded_keys = 0
         self.used_general_way = False
         self.new_hosts = {visit.host for visit in visits if visit.host not in known_hosts}
+        self.known_sites = known_sites
+        self.new_sites: set[str] = set()
+        """Hosts of which enough pages are counted by now (`templates.COUNT_ALL`)."""
+        self._with_parts: list[VisitToDecide] = []
         self._timed = False
         self._stale = False
         self._start_afresh()
@@ -112,8 +118,12 @@ class Batch:
                         self.connection, visit, self.rules, self.strength, self.now
                     )
                     decision = single.decide()
+                    if single.adds_parts:
+                        self._with_parts.append(visit)
                 decisions.append(decision)
             self._write()
+        if self._with_parts:
+            self.new_sites = count_parts(self.connection, self._with_parts, self.known_sites)
         return decisions
 
     def _start_afresh(self) -> None:
@@ -175,9 +185,21 @@ class Batch:
             return self._add(
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
-        if visit.reason is not None or page.content_hash is None or self._has_changed(visit, page):
+        if (
+            not visit.repeats(page.content_hash, page.page_hash)
+            or page.recipe_id != self.rules.recipe_id
+        ):
             return None
-        self._touched.append(TouchValues(**visit.described(), last_seen=self.now, id=page.id))
+        if visit.has_parts and not page.parts_counted:
+            self._with_parts.append(visit)
+        touched = TouchValues(
+            **visit.described(),
+            page_hash=visit.page_hash or page.page_hash,
+            parts_counted=bool(page.parts_counted) or visit.has_parts,
+            last_seen=self.now,
+            id=page.id,
+        )
+        self._touched.append(touched)
         kind = DecisionKind.UNCHANGED
         self._visit(visit, page.id, kind, page.similarity, page.duplicate_of_id, None)
         return Decision(
@@ -258,9 +280,13 @@ class Batch:
             first_seen=self.now,
             last_seen=self.now,
             last_changed=None if signature is None else self.now,
+            page_hash=visit.page_hash,
+            parts_counted=visit.has_parts,
             **visit.described(),
         )
         self._pages.append(row)
+        if visit.has_parts:
+            self._with_parts.append(visit)
         if signature is not None and cluster is not None and row.signature is not None:
             added = Candidate(
                 page_id, visit.url, cluster, visit.words, signature.content_hash, row.signature
@@ -320,7 +346,7 @@ class Batch:
             and page.content_hash is not None
             and visit.reason is None
             and (
-                page.content_hash != visit.signature.content_hash
+                not visit.repeats(page.content_hash, page.page_hash)
                 or page.recipe_id != self.rules.recipe_id
             )
         )

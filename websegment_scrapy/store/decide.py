@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from websegment_scrapy.store.record import PageRecord
+    from websegment_scrapy.template.hashes import PageParts
 
 __all__ = ["Rules", "SingleVisit", "VisitToDecide"]
 
@@ -41,6 +42,8 @@ _PAGE = select(
     Page.recipe_id,
     Page.cluster_id,
     Page.first_seen,
+    Page.page_hash,
+    Page.parts_counted,
 ).where(Page.url_key == bindparam("key"))
 _Original, _First = aliased(Page), aliased(Page)
 _STANDING = (
@@ -71,6 +74,8 @@ class _Stored(NamedTuple):
     """From which pages were near-duplicates when the signature was stored."""
     cluster_id: int | None
     first_seen: datetime
+    page_hash: bytes | None
+    parts_counted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,18 @@ class Rules:
 class VisitToDecide:
     """A record with everything that follows from it alone, computed before any lock is held."""
 
-    __slots__ = ("crawl_id", "host", "key", "keys", "reason", "record", "url", "words")
+    __slots__ = (
+        "crawl_id",
+        "has_parts",
+        "host",
+        "key",
+        "keys",
+        "page_hash",
+        "reason",
+        "record",
+        "url",
+        "words",
+    )
 
     def __init__(self, record: PageRecord, rules: Rules, crawl_id: int) -> None:
         signature = record.signature
@@ -102,6 +118,10 @@ class VisitToDecide:
         self.key = url_key(self.url)
         self.host = host_of(self.url)
         self.words = record.words if signature is None else signature.words
+        self.page_hash = None if record.error is not None else record.page_hash
+        self.has_parts = (
+            record.error is None and record.parts is not None and len(record.parts.hashes) > 0
+        )
         self.keys: list[int] = []
         self.reason: tuple[DecisionKind, str] | None = None
         """Why the visit brought nothing to compare, if so."""
@@ -122,6 +142,24 @@ class VisitToDecide:
         """The signature of a visit that brought something to compare."""
         assert self.record.signature is not None
         return self.record.signature
+
+    @property
+    def parts(self) -> PageParts:
+        """The parts of a visit that has some."""
+        assert self.record.parts is not None
+        return self.record.parts
+
+    def repeats(self, content_hash: bytes | None, page_hash: bytes | None) -> bool:
+        """Say whether a page with this content, and this text without its site, is unchanged.
+
+        A visit that found too few words, only because its site's template is known by now, found
+        the page unchanged as well.
+        """
+        if content_hash is None:
+            return False
+        if page_hash is not None and page_hash == self.page_hash:
+            return True
+        return self.reason is None and content_hash == self.signature.content_hash
 
     @property
     def seen_url(self) -> str | None:
@@ -163,6 +201,8 @@ class SingleVisit:
         self.words = visit.words
         self.held = held
         self.now = now
+        self.adds_parts = False
+        """Whether the page is to be counted: it was analysed with its parts for the first time."""
 
     def decide(self) -> Decision:
         """Decide the visit and write it down.
@@ -172,48 +212,53 @@ class SingleVisit:
         LockTooWeak
             Start the transaction again with the lock that it names (PostgreSQL only).
         """
-        if self.todo.reason is not None:
-            return self._without_content(*self.todo.reason)
-        return self._with_content()
-
-    def _without_content(self, kind: DecisionKind, reason: str) -> Decision:
-        """Note a visit that failed or found too few words; content stored before stays."""
         page = self._page()
+        self.adds_parts = self.todo.has_parts and not (page is not None and page.parts_counted)
+        if (
+            page is not None
+            and page.signature is not None
+            and self.todo.repeats(page.signature.content_hash, page.page_hash)
+            and (self.todo.reason is not None or self._is_of_this_recipe(page))
+        ):
+            return self._unchanged(page)
+        if self.todo.reason is not None:
+            return self._without_content(page, *self.todo.reason)
+        return self._with_content(page)
+
+    def _without_content(self, page: _Stored | None, kind: DecisionKind, reason: str) -> Decision:
+        """Note a visit that failed or found too few words; content stored before stays."""
         error = reason if kind is DecisionKind.FAILED else None
         outcome = {
             "http_status": self.record.http_status,
             "error": error,
             "crawl_id": self.todo.crawl_id,
             "last_seen": self.now,
+            **self._counted(page),
         }
+        values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
         if page is None:
-            values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
-            page_id = self._insert(values)
+            page_id = self._insert({**values, "page_hash": self.todo.page_hash})
         elif page.signature is None:
             page_id = page.id
-            values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
-            self._update(page_id, values)
+            self._update(page_id, {**values, **self._hashed()})
         else:
             page_id = page.id
             self._update(page_id, outcome)
         self._visit(page_id, kind, reason=reason)
         return self._answer(kind, page_id, page, reason=reason)
 
-    def _with_content(self) -> Decision:
+    def _with_content(self, page: _Stored | None) -> Decision:
         """Decide on a visit that found enough words."""
         signature = self.todo.signature
-        page = self._page()
         former = None if page is None else page.signature
-        same_words = former is not None and _same_words(former, signature)
-        if page is not None and same_words and self._is_of_this_recipe(page):
-            return self._unchanged(page)
-        page, match = self._page_and_match(signature)
+        match = self._match(page, signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
         reason = None
         if page is not None and former is not None and page.cluster_id is not None:
             leave(self.connection, page.id, page.cluster_id, former, page.similarity)
-            match = self._match(signature, page.id)
-            kind = DecisionKind.UNCHANGED if same_words else DecisionKind.CHANGED
+            match = self._find(signature, page.id)
+            same = self.todo.repeats(former.content_hash, page.page_hash)
+            kind = DecisionKind.UNCHANGED if same else DecisionKind.CHANGED
         shown = None if match is None else match.similarity
         if kind is DecisionKind.CHANGED and former is not None:
             comparable = former.recipe == signature.recipe
@@ -238,14 +283,15 @@ class SingleVisit:
             and page.similarity == self.rules.similarity
         )
 
-    def _match(self, signature: Signature, own_id: int) -> Match | None:
+    def _find(self, signature: Signature, own_id: int) -> Match | None:
         rules = self.rules
         return find_match(self.connection, signature, rules.similarity, own_id, rules.recipe_id)
 
     def _unchanged(self, page: _Stored) -> Decision:
         """Note a visit that found the same words again."""
         standing = self.connection.execute(_STANDING, {"own_id": page.id}).one()
-        self._update(page.id, {**self.todo.described(), "error": None, "last_seen": self.now})
+        values = {**self.todo.described(), "error": None, "last_seen": self.now}
+        self._update(page.id, {**values, **self._counted(page), **self._hashed()})
         self._visit(page.id, DecisionKind.UNCHANGED, standing.similarity, standing.duplicate_of_id)
         return self._answer(
             DecisionKind.UNCHANGED,
@@ -256,15 +302,22 @@ class SingleVisit:
             representative=standing.representative,
         )
 
-    def _page_and_match(self, signature: Signature) -> tuple[_Stored | None, Match | None]:
-        """Read the page's row and its match, if the cluster lock is strong enough for them."""
-        page = self._page()
+    def _counted(self, page: _Stored | None) -> dict[str, Any]:
+        """Return the column that says whether the page's parts were counted."""
+        return {"parts_counted": self.todo.has_parts or (page is not None and page.parts_counted)}
+
+    def _hashed(self) -> dict[str, Any]:
+        """Return the hash of the text without the site's verdict, if there is one."""
+        return {} if self.todo.page_hash is None else {"page_hash": self.todo.page_hash}
+
+    def _match(self, page: _Stored | None, signature: Signature) -> Match | None:
+        """Find the page's match, if the cluster lock is strong enough for both."""
         own_id = _NO_PAGE if page is None else page.id
-        match = self._match(signature, own_id)
+        match = self._find(signature, own_id)
         needed = _needed_lock(page, match)
         if needed > self.held:
             raise LockTooWeak(needed)
-        return page, match
+        return match
 
     def _store(
         self,
@@ -285,6 +338,8 @@ class SingleVisit:
             "similarity": None if match is None else match.similarity,
             "error": None,
             "last_seen": self.now,
+            "page_hash": self.todo.page_hash,
+            **self._counted(page),
         }
         if kind is not DecisionKind.UNCHANGED:
             values["last_changed"] = self.now
@@ -314,7 +369,15 @@ class SingleVisit:
         signature = None
         if row.signature is not None and row.content_hash is not None:
             signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
-        return _Stored(row.id, signature, threshold, row.cluster_id, row.first_seen)
+        return _Stored(
+            row.id,
+            signature,
+            threshold,
+            row.cluster_id,
+            row.first_seen,
+            row.page_hash,
+            row.parts_counted,
+        )
 
     def _insert(self, values: dict[str, Any]) -> int:
         fixed = {
@@ -372,11 +435,6 @@ class SingleVisit:
             first_seen=self.now if page is None else page.first_seen,
             reason=reason,
         )
-
-
-def _same_words(a: Signature, b: Signature) -> bool:
-    """Compare words; those of different normalisers never count as the same."""
-    return a.content_hash == b.content_hash and a.recipe.normaliser == b.recipe.normaliser
 
 
 def _needed_lock(page: _Stored | None, match: Match | None) -> ClusterLock:

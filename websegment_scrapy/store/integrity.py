@@ -63,6 +63,15 @@ INVARIANTS = {
         "OR (duplicate_of_id IS NULL) <> (similarity IS NULL) "
         "OR (decision IN ('new', 'duplicate')) <> (signature IS NOT NULL) ORDER BY id"
     ),
+    "sites with parts but without a row in sites": (
+        "SELECT DISTINCT host FROM template_counts WHERE host NOT IN (SELECT host FROM sites) "
+        "ORDER BY host"
+    ),
+    "sites with parts on more pages than were counted, or on none": (
+        "SELECT DISTINCT template_counts.host FROM template_counts JOIN sites "
+        "ON sites.host = template_counts.host WHERE template_counts.pages < 1 "
+        "OR template_counts.pages > sites.template_pages ORDER BY template_counts.host"
+    ),
     "pages with the same words in different clusters": (
         "SELECT min(id) FROM pages WHERE content_hash IS NOT NULL "
         "GROUP BY content_hash, recipe_id "

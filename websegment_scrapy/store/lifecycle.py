@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, text, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, text, update
 
 from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.clusters import leave
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
-from websegment_scrapy.store.models import Crawl, Page, Site, StoreInfo, Visit
+from websegment_scrapy.store.models import Crawl, Page, Site, StoreInfo, TemplateCount, Visit
 from websegment_scrapy.store.record import PageRecord
 from websegment_scrapy.store.resign import former_pages
 from websegment_scrapy.store.schema import crawl_id, read_info, read_recipe
+from websegment_scrapy.store.templates import replace_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,11 @@ COPYING = "copying_from"
 _SET_FIRST_AND_LAST = (
     update(Page)
     .where(Page.id == bindparam("page"))
-    .values(first_seen=bindparam("first"), last_seen=bindparam("last"))
+    .values(
+        first_seen=bindparam("first"),
+        last_seen=bindparam("last"),
+        parts_counted=or_(Page.parts_counted, bindparam("counted")),
+    )
 )
 
 
@@ -55,7 +60,8 @@ def forget(
     """Remove pages that were last seen before a moment, with their visits; return how many.
 
     Their number is kept with their site. A cluster goes on without them, as if they had changed.
-    It works in short transactions, so it may be interrupted and crawls may write meanwhile.
+    What a site repeats is remembered until the last of its pages is forgotten. It works in short
+    transactions, so it may be interrupted and crawls may write meanwhile.
     """
     forgotten = 0
     while True:
@@ -71,6 +77,8 @@ def forget(
                 if not database.is_postgresql:
                     driver.execute("PRAGMA foreign_keys=ON")
         if not count:
+            if forgotten:
+                _forget_counts(database)
             return forgotten
         forgotten += count
         progress(forgotten)
@@ -117,6 +125,17 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     return len(ids)
 
 
+def _forget_counts(database: Database) -> None:
+    """Remove the counts of sites without pages."""
+    with database.write() as connection:
+        empty = Site.host.not_in(select(Page.host).distinct())
+        counted = select(Site.host).where(Site.template_pages > 0, empty).with_for_update()
+        hosts = sorted(connection.execute(counted).scalars())
+        for host in hosts:
+            connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
+            connection.execute(update(Site).where(Site.host == host).values(template_pages=0))
+
+
 def vacuum(database: Database) -> None:
     """Give the room of removed rows back, and renew what the query planner knows."""
     with database.engine.connect() as connection:
@@ -140,7 +159,8 @@ def merge(
 
     Where both know a URL, the text that was seen later counts. Pages whose text is taken over are
     decided anew among those of the target, which is noted as a visit of a crawl named after the
-    source. The history of each URL is that of both. What was brought before is not brought again,
+    source. The history of each URL is that of both. Of what a site repeats, the counts are kept
+    that rest on more pages. What was brought before is not brought again,
     so an interrupted merge is simply started again.
     """
     with source.read() as connection:
@@ -165,6 +185,7 @@ def merge(
             ).all()
             history = _history(connection, [row.id for row in rows])
         if not rows:
+            _bring_counts(source, target)
             return Merged(pages, visits)
         taken = _to_take(target.database, rows)
         decided = [_record(row, info.recipe, _crawl_of(source)) for row in taken]
@@ -210,6 +231,25 @@ def copy(
 def _crawl_of(source: Database) -> str:
     """Return the name of the crawl under which a merge writes down its decisions."""
     return f"merge of {source.name}"
+
+
+def _bring_counts(source: Database, target: Store) -> None:
+    """Take over the counts of each site that the source has counted more pages of."""
+    after: str | None = None
+    while True:
+        with source.read() as connection:
+            query = select(Site.host, Site.template_pages).where(Site.template_pages > 0)
+            if after is not None:
+                query = query.where(Site.host > after)
+            site = connection.execute(query.order_by(Site.host).limit(1)).first()
+            if site is None:
+                return
+            parts = select(TemplateCount.part, TemplateCount.pages, TemplateCount.sample)
+            own = parts.where(TemplateCount.host == site.host).order_by(TemplateCount.part)
+            rows = [(part, pages, sample) for part, pages, sample in connection.execute(own)]
+        with target.database.write() as connection:
+            replace_counts(connection, site.host, site.template_pages, rows)
+        after = site.host
 
 
 def _history(connection: Connection, ids: Sequence[int]) -> dict[int, list[Any]]:
@@ -264,6 +304,7 @@ def _record(row: Any, recipe: Recipe, crawl: str) -> PageRecord:
         http_status=row.http_status,
         error=error,
         crawl=crawl,
+        page_hash=row.page_hash,
     )
 
 
@@ -308,6 +349,7 @@ def _bring_visits(
                 "page": page.id,
                 "first": min(page.first_seen, row.first_seen),
                 "last": max(page.last_seen, row.last_seen),
+                "counted": row.parts_counted,
             }
         )
     if new:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     LargeBinary,
     String,
     TypeDecorator,
+    false,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -38,7 +39,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised whenever a table, column or view changes, together with a new migration."""
 
 VIEWS = {
@@ -214,6 +215,8 @@ class Page(Base):
     first_seen: Mapped[datetime] = mapped_column(UtcDateTime)
     last_seen: Mapped[datetime] = mapped_column(UtcDateTime)
     last_changed: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    page_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
+    parts_counted: Mapped[bool] = mapped_column(server_default=false())
 
 
 class PageKey(Base):
@@ -249,7 +252,7 @@ class Site(Base):
 
 
 class TemplateCount(Base):
-    """On how many pages of a site a part of its template was seen."""
+    """On how many of a site's counted pages a part was seen, and how it begins (`templates`)."""
 
     __tablename__ = "template_counts"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -257,6 +260,7 @@ class TemplateCount(Base):
     host: Mapped[str] = mapped_column(String, primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     pages: Mapped[int] = mapped_column(_Id)
+    sample: Mapped[str | None] = mapped_column(String)
 
 
 class Visit(Base):

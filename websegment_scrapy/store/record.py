@@ -12,6 +12,7 @@ from w3lib.url import canonicalize_url
 
 if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
+    from websegment_scrapy.template.hashes import PageParts
 
 __all__ = ["PageRecord", "canonical_url", "clean", "host_of", "url_key"]
 
@@ -53,6 +54,12 @@ class PageRecord:
         Why the page failed; a record with an error is stored as ``failed``.
     crawl
         Name of the crawl, kept with the visit.
+    parts
+        What the page adds to its site's counts; ``None``: nothing.
+    page_hash
+        16 bytes that are equal for main texts with the same words when the site's verdict is left
+        aside. A revisit with the same ones is ``unchanged``, even if its main text is another
+        because more is known about the site by now.
     """
 
     url: str
@@ -66,6 +73,8 @@ class PageRecord:
     http_status: int | None = None
     error: str | None = None
     crawl: str = ""
+    parts: PageParts | None = None
+    page_hash: bytes | None = None
 
 
 def clean(text: str) -> str:

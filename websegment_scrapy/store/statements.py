@@ -38,6 +38,8 @@ class StoredPage(NamedTuple):
     recipe_id: int
     duplicate_of_id: int | None
     similarity: float | None
+    page_hash: bytes | None
+    parts_counted: bool
     duplicate_of: str | None
     representative: str | None
 
@@ -77,6 +79,8 @@ class PageValues(NamedTuple):
     http_status: int | None
     error: str | None
     crawl_id: int
+    page_hash: bytes | None
+    parts_counted: bool
     first_seen: datetime
     last_seen: datetime
     last_changed: datetime | None
@@ -92,6 +96,8 @@ class TouchValues(NamedTuple):
     render_error: str | None
     http_status: int | None
     crawl_id: int
+    page_hash: bytes | None
+    parts_counted: bool
     last_seen: datetime
     id: int
 
@@ -110,8 +116,8 @@ class VisitValues(NamedTuple):
 
 _STORED = """\
 SELECT page.id, page.url_key, page.words, page.content_hash, page.signature, page.cluster_id,
-       page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, original.url,
-       first.url
+       page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, page.page_hash,
+       page.parts_counted, original.url, first.url
 FROM pages AS page
 LEFT JOIN pages AS original ON original.id = page.duplicate_of_id
 LEFT JOIN pages AS first ON first.id = page.cluster_id
@@ -286,9 +292,9 @@ class _PostgreSQL(Statements):
 
     _PAGE_TYPES = (
         "bigint text text bytea text text int bytea bytea bigint text bigint float8 bigint "
-        "text text boolean text int text bigint timestamptz timestamptz timestamptz"
+        "text text boolean text int text bigint bytea boolean timestamptz timestamptz timestamptz"
     ).split()
-    _TOUCH_TYPES = "text text text boolean text int bigint timestamptz bigint".split()
+    _TOUCH_TYPES = "text text text boolean text int bigint bytea boolean timestamptz bigint".split()
     _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
 
     def __init__(self, connection: Connection, recipe_id: int) -> None:

@@ -14,6 +14,8 @@ from websegment_scrapy.store.decide import Rules, VisitToDecide
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.store.schema import crawl_id, prepare
+from websegment_scrapy.store.templates import read_verdict
+from websegment_scrapy.template.sitelevel import MIN_PAGES, THETA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.dedup.signature import Recipe
     from websegment_scrapy.store.record import PageRecord
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["Store"]
 
@@ -59,6 +62,7 @@ class Store:
         )
         self._strength = ClusterLock.SHARED
         self._hosts: set[str] = set()
+        self._sites: set[str] = set()
         self._crawls: dict[str, int] = {}
 
     @classmethod
@@ -126,6 +130,23 @@ class Store:
         middle = len(records) // 2
         return [*self.decide_many(records[:middle]), *self.decide_many(records[middle:])]
 
+    def site_verdict(
+        self, host: str, *, theta: float = THETA, min_pages: int = MIN_PAGES
+    ) -> SiteVerdict | None:
+        """Return what a site repeats; ``None`` while fewer than `min_pages` pages are counted.
+
+        Parameters
+        ----------
+        host
+            The site's host, as `record.host_of` gives it.
+        theta
+            Share of the counted pages from which on a part is a template.
+        min_pages
+            Counted pages below which there is no verdict.
+        """
+        with self.database.read() as connection:
+            return read_verdict(connection, host, theta=theta, min_pages=min_pages)
+
     def _decide(self, visits: Sequence[VisitToDecide]) -> list[Decision]:
         strength = self._strength
         doubtful: tuple[datetime, list[Decision]] | None = None
@@ -133,7 +154,7 @@ class Store:
         def attempt() -> list[Decision]:
             nonlocal doubtful
             with self.database.write() as connection:
-                batch = Batch(connection, visits, self.rules, strength, self._hosts)
+                batch = Batch(connection, visits, self.rules, strength, self._hosts, self._sites)
                 batch.lock()
                 if doubtful is not None and batch.statements.was_stored(visits[0].key, doubtful[0]):
                     return doubtful[1]
@@ -181,6 +202,9 @@ class Store:
         if len(self._hosts) > MAX_KNOWN:
             self._hosts.clear()
         self._hosts |= batch.new_hosts
+        if len(self._sites) > MAX_KNOWN:
+            self._sites.clear()
+        self._sites |= batch.new_sites
 
     def _crawl_id(self, name: str) -> int:
         """Return the number of a crawl; a new one is written down at once."""

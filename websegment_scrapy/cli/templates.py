@@ -1,0 +1,99 @@
+"""``websegment templates``: what a site repeats, as the database knows it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.cli.dedup import DEFAULT_DATABASE, FORMATS, write_rows
+from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.config import Config
+from websegment_scrapy.store import queries
+from websegment_scrapy.store.database import Database
+from websegment_scrapy.store.record import canonical_url, host_of
+from websegment_scrapy.store.templates import TemplatePart, forget_site, template_parts
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``templates`` to the command line."""
+    parser = subparsers.add_parser(
+        "templates",
+        help="what a site repeats on its pages",
+        description=(
+            "Show the parts that a site repeats, as crawls have counted them: on how many of the "
+            "counted pages each was, and how it begins. Exit status 1 if too few are counted."
+        ),
+    )
+    defaults = Config()
+    parser.add_argument("site", metavar="SITE", help="a host, such as example.org, or a URL")
+    parser.add_argument(
+        "--database",
+        default=DEFAULT_DATABASE,
+        metavar="URL",
+        help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=defaults.site_threshold,
+        metavar="SHARE",
+        help="WEBSEGMENT_SITE_THRESHOLD of the crawl (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--min-pages",
+        type=int,
+        default=defaults.site_min_pages,
+        metavar="N",
+        help="WEBSEGMENT_SITE_MIN_PAGES of the crawl (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--forget",
+        action="store_true",
+        help="forget the site's counts, such as after a new design: its pages count anew",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="table")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show or forget a site's templates; return the exit status."""
+    host = host_of(canonical_url(args.site)) if "://" in args.site else args.site.lower()
+    database = queries.open_for_reading(args.database)
+    try:
+        if args.forget:
+            return _forget(args.database, host)
+        with database.read() as connection:
+            pages, found = template_parts(
+                connection, host, theta=args.threshold, min_pages=args.min_pages
+            )
+        with open_output(args.output) as out:
+            columns = [field.name for field in fields(TemplatePart)]
+            if args.format == "table":
+                columns.remove("part")
+            rows = ({name: asdict(each)[name] for name in columns} for each in found)
+            write_rows(rows, args.format, out, columns)
+    finally:
+        database.close()
+    said = f"{len(found)} templates on {pages} counted pages"
+    if pages < args.min_pages:
+        said = f"{pages} pages counted, fewer than {args.min_pages}: nothing is said about it yet"
+    print(f"{host}: {said}", file=sys.stderr)
+    return 1 if pages < args.min_pages else 0
+
+
+def _forget(url: str, host: str) -> int:
+    database = Database.open(url, create=True)
+    try:
+        with database.write() as connection:
+            pages = forget_site(connection, host)
+    finally:
+        database.close()
+    print(f"{host}: the counts of {pages} pages are forgotten", file=sys.stderr)
+    return 0

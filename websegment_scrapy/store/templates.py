@@ -1,0 +1,281 @@
+"""The counts of what each site repeats, kept in the database and shared by all who write to it.
+
+Each page adds its parts (``template.hashes``) to its site's counts in the transaction of its
+decision, so the counts and the pages always agree. SiteLevel's verdict is read from them.
+
+What a site costs is bounded, however many pages it has:
+
+- a page counts **once**: at the first visit at which it was analysed with its parts. Revisits do
+  not count, whether its content changed or not: a front page that changes every hour would outvote
+  the rest of its site. A page that says the same as one that was counted does not count either;
+- of a site's first `COUNT_ALL` counted pages every one counts, later one in `SAMPLE`, chosen by
+  the hash of the URL;
+- every `FORGET_EVERY` counted pages the parts are forgotten that were seen on one page only or on
+  fewer than `FORGET_SHARE` of the pages (lossy counting; Manku and Motwani, 2002);
+- when `WINDOW` pages are counted, all counts and the number of pages are halved: what a site
+  repeats today weighs more than what it repeated long ago.
+
+So a site never has more than `WINDOW` counted pages of at most ``MAX_PARTS`` parts each.
+
+On PostgreSQL the rows of the sites are locked in ascending order, after all other locks
+(`locks`) and after everything else was written: writers wait for each other, never in a circle.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import delete, func, select, text, update
+
+from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.models import Page, Site, TemplateCount
+from websegment_scrapy.store.record import clean
+from websegment_scrapy.template.sitelevel import (
+    MIN_PAGES,
+    THETA,
+    SiteVerdict,
+    needed_pages,
+    site_verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from websegment_scrapy.store.decide import VisitToDecide
+
+__all__ = [
+    "COUNT_ALL",
+    "FORGET_EVERY",
+    "SAMPLE",
+    "WINDOW",
+    "TemplatePart",
+    "count_parts",
+    "forget_site",
+    "read_verdict",
+    "replace_counts",
+    "rows_of",
+    "template_parts",
+]
+
+COUNT_ALL = 200
+"""Counted pages after which a site is known (the paper's sites had up to 200 pages)."""
+
+SAMPLE = 16
+"""Of a known site, one page in so many counts."""
+
+FORGET_EVERY = 50
+"""Counted pages between two times of forgetting."""
+
+FORGET_SHARE = 0.01
+"""A tenth of the default threshold: a template is not forgotten for one unlucky stretch."""
+
+WINDOW = 400
+"""Counted pages at which all counts are halved."""
+
+_UPSERT = (
+    "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages, "
+    "sample = coalesce(template_counts.sample, excluded.sample)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePart:
+    """A part that a site repeats: its hash, the pages it was counted on, and how it begins."""
+
+    part: int
+    pages: int
+    share: float
+    sample: str
+
+
+def counts_in_sample(url_key: bytes) -> bool:
+    """Say whether a page counts although its site is known."""
+    return url_key[-1] % SAMPLE == 0
+
+
+def count_parts(
+    connection: Connection, visits: Iterable[VisitToDecide], known: Collection[str]
+) -> set[str]:
+    """Add the parts of pages that were analysed for the first time to the counts of their sites.
+
+    Parameters
+    ----------
+    connection
+        The transaction of the decisions, with all of them written.
+    visits
+        The visits to such pages.
+    known
+        Hosts that are known to have `COUNT_ALL` counted pages.
+
+    Returns
+    -------
+    set of str
+        Hosts that have `COUNT_ALL` counted pages now.
+    """
+    by_host: dict[str, list[VisitToDecide]] = {}
+    for visit in visits:
+        if visit.host not in known or counts_in_sample(visit.key):
+            by_host.setdefault(visit.host, []).append(visit)
+    if not by_host:
+        return set()
+    hosts = sorted(by_host)
+    query = select(Site.host, Site.template_pages).where(Site.host.in_(hosts)).order_by(Site.host)
+    found = connection.execute(query.with_for_update())
+    counted = {row.host: row.template_pages for row in found}
+    rows: list[tuple[str, int, int, str]] = []
+    grown: dict[str, int] = {}
+    for host in hosts:
+        before = counted.get(host, 0)
+        chosen = _chosen(connection, host, before, by_host[host])
+        if chosen:
+            grown[host] = before + len(chosen)
+            rows += _rows(host, chosen)
+    if rows:
+        _write(connection, rows)
+    for host, pages in grown.items():
+        _bound(connection, host, counted.get(host, 0), pages)
+    return {host for host in hosts if grown.get(host, counted.get(host, 0)) >= COUNT_ALL}
+
+
+def read_verdict(
+    connection: Connection, host: str, *, theta: float = THETA, min_pages: int = MIN_PAGES
+) -> SiteVerdict | None:
+    """Return what a site repeats, or nothing while too few of its pages are known."""
+    pages = connection.execute(select(Site.template_pages).where(Site.host == host)).scalar()
+    if pages is None or pages < min_pages:
+        return None
+    least = min(needed_pages(pages, theta))
+    query = select(TemplateCount.part, TemplateCount.pages).where(
+        TemplateCount.host == host, TemplateCount.pages >= least
+    )
+    found = np.array(connection.execute(query).all(), dtype=np.int64).reshape(-1, 2)
+    return site_verdict(found[:, 0], found[:, 1], pages, theta=theta, min_pages=min_pages)
+
+
+def template_parts(
+    connection: Connection, host: str, *, theta: float = THETA, min_pages: int = MIN_PAGES
+) -> tuple[int, list[TemplatePart]]:
+    """Return how many pages of a site were counted, and its templates, the commonest first."""
+    pages = connection.execute(select(Site.template_pages).where(Site.host == host)).scalar() or 0
+    verdict = read_verdict(connection, host, theta=theta, min_pages=min_pages)
+    if verdict is None:
+        return pages, []
+    query = select(TemplateCount.part, TemplateCount.pages, TemplateCount.sample).where(
+        TemplateCount.host == host, TemplateCount.pages >= min(needed_pages(pages, theta))
+    )
+    templates = set(verdict.templates.tolist())
+    found = [
+        TemplatePart(row.part, row.pages, row.pages / pages, row.sample or "")
+        for row in connection.execute(query)
+        if row.part in templates
+    ]
+    return pages, sorted(found, key=lambda each: (-each.pages, each.sample, each.part))
+
+
+def replace_counts(
+    connection: Connection, host: str, pages: int, rows: Sequence[tuple[int, int, str | None]]
+) -> bool:
+    """Take over another store's counts of a site if they rest on more pages; say whether."""
+    query = select(Site.template_pages).where(Site.host == host).with_for_update()
+    own = connection.execute(query).scalar()
+    if own is None or own >= pages:
+        return False
+    connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
+    _write(connection, [(host, part, count, sample or "") for part, count, sample in rows])
+    connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
+    return True
+
+
+def forget_site(connection: Connection, host: str) -> int:
+    """Forget a site's counts, so that its pages count anew; return how many were counted.
+
+    It waits for all decisions under way, as everything does that changes what they rest on.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    query = select(Site.template_pages).where(Site.host == host)
+    pages = connection.execute(query).scalar() or 0
+    connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
+    connection.execute(update(Site).where(Site.host == host).values(template_pages=0))
+    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
+    return pages
+
+
+def _chosen(
+    connection: Connection, host: str, before: int, visits: Sequence[VisitToDecide]
+) -> list[VisitToDecide]:
+    """Choose the visits that count: of a known site a sample, and no copies of counted pages."""
+    wholes = {int(visit.parts.hashes[0]) for visit in visits}
+    query = select(TemplateCount.part).where(
+        TemplateCount.host == host, TemplateCount.part.in_(sorted(wholes))
+    )
+    present = set(connection.execute(query).scalars())
+    chosen: list[VisitToDecide] = []
+    for visit in visits:
+        whole = int(visit.parts.hashes[0])
+        if whole in present:
+            continue
+        if before + len(chosen) >= COUNT_ALL and not counts_in_sample(visit.key):
+            continue
+        present.add(whole)
+        chosen.append(visit)
+    return chosen
+
+
+def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, int, str]]:
+    """Return the parts of a site's visits with how often each occurs, in ascending order."""
+    counts: Counter[int] = Counter()
+    samples: dict[int, str] = {}
+    for visit in visits:
+        hashes = visit.parts.hashes.tolist()
+        counts.update(hashes)
+        for part, sample in zip(hashes, visit.parts.samples, strict=False):
+            samples.setdefault(part, sample)
+    return [(host, part, counts[part], clean(samples.get(part, ""))) for part in sorted(counts)]
+
+
+def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) -> None:
+    """Add to the counts; the rows are in ascending order of their keys."""
+    if not rows:
+        return
+    names = "host, part, pages, sample"
+    if connection.dialect.name == "postgresql":
+        objects = [dict(zip(names.split(", "), row, strict=True)) for row in rows]
+        source = (
+            f"SELECT {names} FROM json_to_recordset(%s::json) "
+            "AS new(host text, part bigint, pages bigint, sample text)"
+        )
+        parameters: Any = (json.dumps(objects),)
+        connection.exec_driver_sql(
+            f"INSERT INTO template_counts ({names}) {source} {_UPSERT}", parameters
+        )
+        return
+    connection.exec_driver_sql(
+        f"INSERT INTO template_counts ({names}) VALUES (?, ?, ?, ?) {_UPSERT}", list(rows)
+    )
+
+
+def _bound(connection: Connection, host: str, before: int, pages: int) -> None:
+    """Note the number of counted pages; forget rare parts and halve the counts when it is time."""
+    own = TemplateCount.host == host
+    if pages // FORGET_EVERY > before // FORGET_EVERY:
+        least = max(2, math.ceil(FORGET_SHARE * pages))
+        connection.execute(delete(TemplateCount).where(own, TemplateCount.pages < least))
+    if pages >= WINDOW:
+        pages = (pages + 1) // 2
+        halved = (TemplateCount.pages + 1) // 2
+        connection.execute(update(TemplateCount).where(own).values(pages=halved))
+    connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
+
+
+def rows_of(connection: Connection, host: str) -> int:
+    """Count a site's stored parts."""
+    query = select(func.count()).select_from(TemplateCount).where(TemplateCount.host == host)
+    return connection.execute(query).scalar_one()

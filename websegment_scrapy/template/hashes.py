@@ -1,0 +1,258 @@
+"""A hash for every node of a page, equal wherever a template shows the same.
+
+SiteLevel(θ) hashes every DOM node's HTML (PageLevel paper, section 3). What is hashed here is
+the HTML as a reader of the page tells it apart, so that a template that changes without meaning
+keeps its hash:
+
+- attributes do not count, classes and ids among them: the active item of a menu has others;
+- inline elements (`TRANSPARENT`) are seen through: an active item shown as ``strong`` or ``span``
+  instead of ``a`` is the same item. A link with text is known by its text; a link without (an
+  icon) by its normalised address;
+- text counts as lower-cased words, numbers, dates and tokens masked (`normalise`); figures in
+  cells of a table are kept;
+- what shows no text and is no link counts nothing: rules, line breaks, images, empty elements;
+- what is never shown (scripts, styles, ``head``) counts nothing; neither does a hidden element in
+  a shown one. Hidden elements have hashes of their own.
+
+A text node's hash covers its words and the block it stands in (``li``, ``h1``, ``p``), so that a
+title in a list of recent posts is not the same as the heading of the post.
+
+**Parts** are the nodes that are worth counting: text nodes, and blocks of at least two texts,
+links or blocks (a block around a single one says no more than that), with at least
+`MIN_LETTERS` letters. The lowest two bits of a hash say how long the node is (`length_class`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.page.tags import NOT_RENDERED, REPLACED, TABLE_CELLS
+from websegment_scrapy.page.tree import TEXT
+from websegment_scrapy.template.normalise import letters_of, normal_link, normal_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = [
+    "HASH_VERSION",
+    "LONG_LETTERS",
+    "MAX_PARTS",
+    "MEDIUM_LETTERS",
+    "MIN_LETTERS",
+    "TRANSPARENT",
+    "HashedNodes",
+    "PageParts",
+    "describe_parts",
+    "hash_nodes",
+    "length_class",
+    "node_hashes",
+    "page_parts",
+]
+
+HASH_VERSION = 1
+"""Raised whenever some page gets other hashes: stored counts depend on it."""
+
+MIN_LETTERS = 4
+"""A shorter text (``the``, ``FAQ``) repeats by chance and counts for nothing alone."""
+
+MEDIUM_LETTERS, LONG_LETTERS = 12, 40
+"""About two and about seven words: the shorter a text, the likelier it repeats by chance, and the
+more pages it must be on to be a template (`sitelevel`)."""
+
+MAX_PARTS = 256
+"""Parts that one page adds to its site's counts: its largest by letters."""
+
+SAMPLE_LENGTH = 60
+"""Characters kept of a part's text, for people."""
+
+LINK_LETTERS = 4
+"""Letters that a link without text counts for."""
+
+TRANSPARENT = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb "
+    "rt ruby s samp small span strike strong sub sup time tt u var".split()
+)
+"""Inline elements: their content counts as if it stood in the block around them."""
+
+_MASK = 0xFFFF_FFFF_FFFF_FFFF
+_BASE = 0x9E37_79B9_7F4A_7C15  # odd; the polynomial that puts the parts of a node in order
+_MIX = 0xBF58_476D_1CE4_E5B9  # splitmix64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HashedNodes:
+    """The hashes of a page's nodes.
+
+    Attributes
+    ----------
+    hashes
+        One for each node.
+    letters
+        Letters of each node's text, itself and below.
+    part
+        Whether the node is a part.
+    """
+
+    hashes: NDArray[np.uint64]
+    letters: NDArray[np.int64]
+    part: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageParts:
+    """What a page adds to its site's counts.
+
+    Attributes
+    ----------
+    hashes
+        Its parts, the largest first; the first stands for the whole page.
+    samples
+        Of each part its block and the beginning of its text, such as ``"ul: Home About us"``.
+    """
+
+    hashes: NDArray[np.int64]
+    samples: tuple[str, ...]
+
+
+def length_class(letters: int) -> int:
+    """Return 0 for short, 1 for medium, 2 for long: the lowest bits of a hash."""
+    return (letters >= MEDIUM_LETTERS) + (letters >= LONG_LETTERS)
+
+
+def node_hashes(tree: PageTree) -> NDArray[np.uint64]:
+    """Return one hash for each node; the same in every process."""
+    return hash_nodes(tree).hashes
+
+
+def hash_nodes(tree: PageTree) -> HashedNodes:
+    """Hash all nodes in one pass from the last to the first: children before their parents.
+
+    A node's value is the polynomial Σ h_i·B^(n-i) over the hashes h_i of what it holds, modulo
+    2^64. Polynomials of adjacent pieces join by one multiplication, so an inline element hands its
+    pieces to its block at no cost.
+    """
+    count = len(tree)
+    parent, tags = tree.parent.tolist(), [tree.tags[tag] for tag in tree.tag.tolist()]
+    visible = tree.visible.tolist()
+    context = _contexts(parent, tags)
+    names = {name: _hash_text("<>", name) for name in tree.tags}
+    value, power, pieces = [0] * count, [1] * count, [0] * count
+    letters, hashes, part = [0] * count, [0] * count, [False] * count
+    link = tree.link.tolist()
+    start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
+    known: dict[tuple[str, str], tuple[int, int]] = {}
+    for node in range(count - 1, -1, -1):
+        tag, above = tags[node], parent[node]
+        transparent = tag in TRANSPARENT
+        if tag == TEXT:
+            key = (context[node], text[start[node] : end[node]])
+            found = known.get(key)
+            if found is None:
+                found = known[key] = _hash_words(*key)
+            code, size = found
+            if not code:
+                continue
+            hashes[node], letters[node] = code, size
+            part[node] = size >= MIN_LETTERS
+        else:
+            if tag == "a" and not pieces[node] and link[node] >= 0:
+                address = normal_link(tree.links[link[node]])
+                if address:
+                    value[node], power[node] = _hash_text("href=", address), _BASE
+                    pieces[node], letters[node] = 1, LINK_LETTERS
+            size = letters[node]
+            code = ((value[node] ^ names[tag]) * _MIX) & _MASK
+            code = ((code ^ (code >> 31)) & ~3) | length_class(size)
+            hashes[node] = code
+            if not pieces[node]:
+                continue
+            part[node] = pieces[node] > 1 and size >= MIN_LETTERS and not transparent
+        hidden = above < 0 or tag in NOT_RENDERED or (visible[above] and not visible[node])
+        if hidden or tags[above] in REPLACED:
+            continue
+        if transparent:
+            code, factor = value[node], power[node]
+            pieces[above] += pieces[node]
+        else:
+            factor = _BASE
+            pieces[above] += 1
+        value[above] = (code * power[above] + value[above]) & _MASK
+        power[above] = (power[above] * factor) & _MASK
+        letters[above] += size
+    return HashedNodes(
+        np.array(hashes, dtype=np.uint64),
+        np.array(letters, dtype=np.int64),
+        np.array(part, dtype=bool),
+    )
+
+
+def page_parts(
+    tree: PageTree, hashed: HashedNodes | None = None, limit: int = MAX_PARTS
+) -> NDArray[np.int64]:
+    """Return the distinct hashes that a page adds to its site's counts, the largest first.
+
+    The first stands for the whole page: pages that agree in it say the same. At most ``limit``
+    parts, the largest by letters and of equal ones the first in the document.
+    """
+    return describe_parts(tree, hashed, limit).hashes
+
+
+def describe_parts(
+    tree: PageTree, hashed: HashedNodes | None = None, limit: int = MAX_PARTS
+) -> PageParts:
+    """Return a page's parts as `page_parts` does, each with the beginning of its text."""
+    hashed = hashed or hash_nodes(tree)
+    nodes = np.flatnonzero(hashed.part)
+    _, first = np.unique(hashed.hashes[nodes], return_index=True)
+    nodes = nodes[np.sort(first)]
+    order = np.argsort(-hashed.letters[nodes], kind="stable")
+    nodes = nodes[order[:limit]]
+    signed = np.ascontiguousarray(hashed.hashes[nodes]).view(np.int64)
+    return PageParts(signed, tuple(_sample(tree, node) for node in nodes.tolist()))
+
+
+def _sample(tree: PageTree, node: int) -> str:
+    """Return a node's block and the beginning of its text, as people recognise it."""
+    above = node
+    while tree.tag_name(above) in TRANSPARENT or tree.is_text(above):
+        above = int(tree.parent[above])
+    pieces, length = [], 0
+    for below in range(node, int(tree.end[node])):
+        if tree.is_text(below) and tree.visible[below] == tree.visible[node]:
+            pieces.append(tree.text_of(below)[:SAMPLE_LENGTH])
+            length += len(pieces[-1]) + 1
+            if length > SAMPLE_LENGTH:
+                break
+    text = " ".join(" ".join(pieces).split())
+    text = text if len(text) <= SAMPLE_LENGTH else text[: SAMPLE_LENGTH - 1] + "…"
+    return f"{tree.tag_name(above)}: {text}"
+
+
+def _contexts(parent: list[int], tags: list[str]) -> list[str]:
+    """Return for each node the nearest ancestor that is a block, by its name."""
+    context = [""] * len(parent)
+    for node, above in enumerate(parent):
+        if above >= 0:
+            name = tags[above]
+            context[node] = context[above] if name in TRANSPARENT else name
+    return context
+
+
+def _hash_words(context: str, text: str) -> tuple[int, int]:
+    """Return hash and letters of a text node; 0 as hash when it has no word."""
+    normal = normal_text(text, keep_numbers=context in TABLE_CELLS)
+    if not normal:
+        return 0, 0
+    size = letters_of(normal)
+    return (_hash_text(context, normal) & ~3) | length_class(size), size
+
+
+def _hash_text(kind: str, text: str) -> int:
+    data = f"{HASH_VERSION} {kind} {text}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
