@@ -62,6 +62,21 @@ FLAGS: dict[str, frozenset[str]] = {
 }
 """Kinds of elements that a block may lie in."""
 
+CALLED: dict[str, frozenset[str]] = {
+    "comments": frozenset(
+        "comment comments commentlist commenting respond responses disqus trackback trackbacks "
+        "pingback replies".split()
+    ),
+    "forum": frozenset(
+        "forum forums thread threads topic topics discussion discussions question questions answer "
+        "answers phpbb vbulletin discourse".split()
+    ),
+    "sidebar": frozenset("sidebar sidebars related widget widgets recommended popular".split()),
+}
+"""Names of elements that mean one thing on some pages and another on others: what is called a
+comment is the content of a forum, and not of an article."""
+
+_CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 _BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
 _IMAGES = frozenset({"img", "picture", "svg", "video"})
 _FIELDS = frozenset({"input", "button", "select", "textarea"})
@@ -100,7 +115,8 @@ class _Nodes:
             ],
             dtype=np.int64,
         )[tree.tag]
-        self.named, least, greatest, number = _names(page, lexicon)
+        self.named, least, greatest, number, self.called = _names(page, lexicon)
+        self.inside = self.called.copy()
         self.flags, self.name_sum = self.own_flags.copy(), self.named.copy()
         self.name_min, self.name_max = least, greatest
         self.path = tree.tag.astype(np.uint64) * _TAG + np.uint64(1)
@@ -118,6 +134,7 @@ class _Nodes:
             level = order[begin:end]
             above = parent[level]
             self.flags[level] |= self.flags[above]
+            self.inside[level] |= self.inside[above]
             self.name_sum[level] += self.name_sum[above]
             self.name_min[level] = np.minimum(least[level], least[above])
             self.name_max[level] = np.maximum(greatest[level], greatest[above])
@@ -143,6 +160,11 @@ def place_columns(
     home = nodes.container[inner]
     for flag, bit in _BIT.items():
         columns[f"in_{flag}"] = (nodes.flags[inner] & bit > 0).astype(np.float64)
+    for kind, mark in _CALLED_BIT.items():
+        columns[f"in_{kind}"] = (nodes.inside[inner] & mark > 0).astype(np.float64)
+        columns[f"page_{kind}"] = np.full(len(page), float((nodes.called & mark > 0).sum()))
+    outside = page.words * (columns["in_comments"] == 0) * (columns["link_share"] < 0.5)
+    columns["page_prose_outside_comments"] = np.full(len(page), outside[page.words >= PROSE].sum())
     columns["depth"] = tree.depth[inner].astype(np.float64)
     parent = np.maximum(tree.parent[home], 0)
     columns["name_own"] = nodes.named[inner] + np.where(home != inner, nodes.named[home], 0.0)
@@ -182,25 +204,36 @@ def shifted(values: NDArray[np.float64], offset: int, outside: float) -> NDArray
 
 def _names(
     page: BlockText, lexicon: Lexicon
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]:
-    """Return of each element the sum, least and greatest score of its names, and their number."""
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.uint64],
+    NDArray[np.int64],
+]:
+    """Return of each element the sum, least and greatest score of its names, and more.
+
+    The number of its names, equal where they are, and what it is `CALLED`.
+    """
     size = len(page.tree)
     total, least, greatest = np.zeros(size), np.zeros(size), np.zeros(size)
-    number = np.zeros(size, dtype=np.uint64)
-    known: dict[str, tuple[float, float, float, int]] = {}
+    number, called = np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.int64)
+    known: dict[str, tuple[float, float, float, int, int]] = {}
     table = lexicon.names
     for node, text in page.tree.names.items():
         found = known.get(text)
         if found is None:
-            scores = [table.get(word, 0.0) for word in name_words(text)]
+            words = name_words(text)
+            scores = [table.get(word, 0.0) for word in words]
             found = known[text] = (
                 sum(scores),
                 min(scores, default=0.0),
                 max(scores, default=0.0),
                 len(known) + 1,
+                sum(bit for kind, bit in _CALLED_BIT.items() if not CALLED[kind].isdisjoint(words)),
             )
-        total[node], least[node], greatest[node], number[node] = found
-    return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number
+        total[node], least[node], greatest[node], number[node], called[node] = found
+    return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number, called
 
 
 def _level_columns(
