@@ -279,7 +279,28 @@ def test_dedup_finds_the_poem_on_two_sites_by_its_main_text(data: Path, pool: An
         assert (rows["justrules"].mean is None) == (kind == "minhash")
         assert rows["justrules"].words == 160
         assert "full text" in result.table()
+        assert {"sitelevel", "justrules + sitelevel"} < set(rows)
     assert "Chakrabarti" in result.published_table()
+
+
+def test_sitelevel_takes_away_what_a_site_of_the_set_repeats() -> None:
+    from tests.texts import page, prose
+    from websegment_scrapy.template.sitelevel import SiteCounter
+
+    counter = SiteCounter()
+    note = "Our newsletter comes out on the first Monday of each month and is free for all readers."
+    pages = [page(f"{prose(number)}</p><p>{note}", f"Title {number}") for number in range(9)]
+    for html in pages:
+        counter.add(build_tree(html))
+    site = counter.verdict()
+    alone = methods.text_method(methods.SITELEVEL, site)(pages[0])
+    assert prose(0) in alone
+    assert note not in alone
+    assert note in methods.text_method(methods.SITELEVEL, None)(pages[0])
+    both = methods.text_method(f"justrules{methods.WITH_SITE}", site)(pages[0])
+    assert prose(0) in both
+    assert note not in both
+    assert note in methods.text_method("justrules", site)(pages[0])
 
 
 def test_extractors_that_are_not_installed_have_a_row_that_says_so(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,13 +153,23 @@ def test_the_features_measure_what_they_say() -> None:
     assert column["top_margin"][menu] < column["top_margin"][paragraph]
 
 
-def test_a_model_is_the_same_after_saving_and_loading(tmp_path: Path) -> None:
-    model = shipped_model("static")
+@pytest.mark.parametrize("layout", ["rendered", "static"])
+def test_a_model_is_the_same_after_saving_and_loading(layout, tmp_path: Path) -> None:
+    model = shipped_model(layout)
     first = [path.read_bytes() for path in model.save(tmp_path / "a")]
-    again = PageLevelModel.load(tmp_path / "a", "static")
+    again = PageLevelModel.load(tmp_path / "a", layout)
     assert [path.read_bytes() for path in again.save(tmp_path / "b")] == first
     tree = build_tree(PAGE)
-    assert np.array_equal(templateness(tree, model=again).basic, templateness(tree).basic)
+    scores = [templateness(tree, model=one).basic for one in (model, again)]
+    assert np.array_equal(*scores)
+
+
+def test_a_page_is_scored_by_the_model_of_its_layout() -> None:
+    tree = build_tree(PAGE)
+    rendered = replace(tree, layout="rendered")
+    own = templateness(rendered, model=shipped_model("rendered")).basic
+    assert np.array_equal(templateness(rendered).basic, own)
+    assert not np.array_equal(templateness(tree).basic, own)
 
 
 def test_a_model_with_other_features_is_refused(tmp_path: Path) -> None:

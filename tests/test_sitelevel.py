@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from websegment_scrapy.page.build import build_tree
@@ -16,6 +16,7 @@ from websegment_scrapy.page.tree import PageTree
 from websegment_scrapy.template.hashes import (
     MAX_PARTS,
     TRANSPARENT,
+    describe_parts,
     hash_nodes,
     node_hashes,
     page_parts,
@@ -232,6 +233,16 @@ def test_a_page_adds_a_bounded_number_of_parts_the_whole_page_first() -> None:
     assert parts[0] == node_hashes(tree).view(np.int64)[body]
 
 
+def test_samples_begin_as_the_parts_do() -> None:
+    parts = describe_parts(build_tree(page(1)))
+    assert len(parts.samples) == len(parts.hashes)
+    assert parts.samples[0].startswith("body: Home About us")
+    assert "ul: Home About us Our products Contact and directions Legal not…" in parts.samples
+    assert "footer: Visitors today: 13, last change 2 June 2001. © 2001 Example…" in parts.samples
+    hidden = "<body><p>One part <span hidden>and another</span> of the page</p><p>Two</p>"
+    assert describe_parts(build_tree(hidden)).samples[0] == "body: One part of the page Two"
+
+
 def test_pages_without_text_have_no_parts() -> None:
     for html in ("", "<body>", "<body><hr><img src=x><p> </p>", "<body>12 | 13"):
         assert not len(page_parts(build_tree(html)))
@@ -311,6 +322,7 @@ def written(tree: object) -> str:
     return f"<{tag}>{''.join(map(written, inner))}</{tag}>"
 
 
+@settings(deadline=None)
 @given(TREES)
 def test_the_fast_hashes_tell_nodes_apart_as_their_written_form_does(tree: object) -> None:
     """Two nodes have the same hash exactly when their normalised HTML is the same text."""
@@ -350,6 +362,7 @@ def content(tree: PageTree, node: int) -> str:
     return form.removeprefix(f"<{tag}>") if tag in TRANSPARENT else f"{form}</{tag}>"
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 15), unique=True, min_size=1), min_size=1, max_size=30))
 def test_the_verdict_names_exactly_what_is_on_enough_pages(pages: list[list[int]]) -> None:
     counter = SiteCounter()

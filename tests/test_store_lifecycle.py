@@ -21,7 +21,7 @@ from websegment_scrapy.cli.main import main
 from websegment_scrapy.exceptions import StoreMismatch
 from websegment_scrapy.store import PageRecord, Store, lifecycle
 from websegment_scrapy.store.integrity import integrity
-from websegment_scrapy.store.queries import sites, story, summary
+from websegment_scrapy.store.queries import open_for_reading, sites, story, summary
 
 pytest_plugins = ["tests.test_store_support"]
 
@@ -113,6 +113,38 @@ def test_a_copy_has_the_clusters_and_times_of_its_source(
     assert main(["dedup", "forget", "--not-seen-for", "30", "--database", database_url]) == 0
     assert "0 pages forgotten" in capsys.readouterr().err
     assert main(["dedup", "check", "--database", database_url]) == 0
+
+
+def test_a_copy_insists_on_an_empty_target_or_a_part_of_itself(
+    database_url: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifecycle, "CHUNK", 2)
+    source = f"sqlite:///{tmp_path}/source.db"
+    other = f"sqlite:///{tmp_path}/other.db"
+    for url in (source, other):
+        with Store.open(url, recipe=MINHASH) as store:
+            store.decide_many([record(page, words_of(1)) for page in (A, B, C, D)])
+
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with Store.open(database_url, recipe=MINHASH) as target:
+        database = open_for_reading(source)
+        with pytest.raises(KeyboardInterrupt):
+            lifecycle.copy(database, target, interrupt)
+        database.close()
+        assert summary(target).pages == 2
+    copy = ["dedup", "copy", "--database", database_url]
+    assert main([*copy, other]) == 2
+    assert "holds a part of sqlite:" in capsys.readouterr().err
+    assert main([*copy, source]) == 0
+    assert main([*copy, source]) == 2
+    assert "holds pages already: copy into a new database" in capsys.readouterr().err
+    assert main(["dedup", "check", "--database", database_url]) == 0
+    assert main(["dedup", "merge", "--database", database_url, source]) == 0
 
 
 def test_stores_of_different_recipes_are_not_merged(store: Store, tmp_path: Path) -> None:

@@ -194,6 +194,8 @@ def test_samples_show_what_a_site_repeats(store: Store) -> None:
         store.decide(visit(number))
     with store.database.read() as connection:
         pages, found = template_parts(connection, HOST)
+    single = query(store, "SELECT count(sample), count(*) FROM template_counts WHERE pages = 1")
+    assert single == [(0, 8 * (len(parts_of(0).hashes) - len(MENU)))]
     assert pages == 8
     assert [(each.part, each.pages, each.share) for each in found] == [
         (part, 8, 1.0) for part in sorted(MENU, key=lambda part: f"p: part {part}")
@@ -203,8 +205,8 @@ def test_samples_show_what_a_site_repeats(store: Store) -> None:
 
 def test_rare_parts_are_forgotten_and_templates_stay(sqlite_url: str) -> None:
     with Store.open(sqlite_url, recipe=MINHASH) as store:
-        for start in range(0, FORGET_EVERY, 10):
-            store.decide_many([visit(number) for number in range(start, start + 10)])
+        for start in range(0, FORGET_EVERY, 5):
+            store.decide_many([visit(number) for number in range(start, start + 5)])
         assert counts(store) == (FORGET_EVERY, dict.fromkeys(MENU, FORGET_EVERY))
 
 

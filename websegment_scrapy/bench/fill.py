@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["fill"]
 
 CHUNK = 10_000
+PIECE = 100_000
+
+PACKED = 0.7
+"""Share of the pages that is loaded before the indexes are made.
+
+Indexes made at once are packed, and each key that comes later splits a full page. The rest comes
+page by page and leaves the indexes as decisions would: their pages are about two thirds full."""
+
+LATER_CHUNK = 100_000
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
 _VISITS = (
     "INSERT INTO visits (page_id, seen_at, crawl_id, decision, similarity, duplicate_of_id) "
@@ -55,16 +65,21 @@ def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], 
                 index.drop(connection)
         keys = np.empty((count, RECIPE.bands), dtype=np.int64)
         rows = _rows(pages, count, crawl, keys, progress)
-        if database.is_postgresql:
-            _load_postgresql(database, rows, keys)
-        else:
-            database.close()  # nobody else may have the file open while it has no journal
-            _load_sqlite(str(database.engine.url.database), rows, keys)
+        load = _load_postgresql if database.is_postgresql else _load_sqlite
+        packed = int(PACKED * count)
+        load(database, rows, keys, 0, packed)
         with database.write() as connection:
-            connection.execute(text(_VISITS))
-            connection.execute(text(_SITES))
             for index in indexes:
                 index.create(connection)
+        for start in range(packed, count, LATER_CHUNK):
+            load(database, rows, keys, start, min(start + LATER_CHUNK, count))
+        with database.write() as connection:
+            if database.is_postgresql:
+                connection.execute(
+                    text("SELECT setval('pages_id_seq', (SELECT max(id) FROM pages))")
+                )
+            connection.execute(text(_VISITS))
+            connection.execute(text(_SITES))
             connection.execute(text("ANALYZE"))
     finally:
         database.close()
@@ -103,6 +118,7 @@ def _rows(
                 words=words,
                 content_hash=hashes[offset],
                 signature=signature.to_bytes(),
+                recipe_id=1,
                 decision="new" if root == number else "duplicate",
                 duplicate_of_id=None if root == number else root + 1,
                 similarity=None if root == number else float(similar[offset]),
@@ -123,15 +139,26 @@ def _rows(
         progress(stop)
 
 
-def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all keys in ascending order with the ids of their pages."""
-    flat = keys.ravel()
-    order = np.argsort(flat, kind="stable")
-    return flat[order], order // keys.shape[1] + 1
+def _pieces(
+    keys: NDArray[np.int64], start: int, stop: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the keys of some pages with the ids of their pages, in pieces.
+
+    The first pages' keys are in ascending order; later ones come page by page.
+    """
+    flat = keys[start:stop].ravel()
+    order = np.argsort(flat, kind="stable") if start == 0 else np.arange(len(flat))
+    ids = start + order // keys.shape[1] + 1
+    for first in range(0, len(flat), PIECE):
+        piece = slice(first, first + PIECE)
+        yield flat[order[piece]], ids[piece]
 
 
-def _load_sqlite(path: str, rows: Iterator[PageValues], keys: NDArray[np.int64]) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
+def _load_sqlite(
+    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64], start: int, stop: int
+) -> None:
+    database.close()  # nobody else may have the file open while it has no journal
+    connection = sqlite3.connect(str(database.engine.url.database), isolation_level=None)
     connection.execute("PRAGMA journal_mode=OFF")
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-1000000")
@@ -140,37 +167,34 @@ def _load_sqlite(path: str, rows: Iterator[PageValues], keys: NDArray[np.int64])
     names = ",".join(PageValues._fields)
     connection.executemany(
         f"INSERT INTO pages ({names}) VALUES ({marks})",
-        ((*row[:-3], *[row.first_seen.strftime(_TIME)] * 3) for row in rows),
+        ((*row[:-3], *[row.first_seen.strftime(_TIME)] * 3) for row in islice(rows, stop - start)),
     )
-    ordered, ids = _in_order(keys)
-    for start in range(0, len(ordered), 100_000):
-        piece = slice(start, start + 100_000)
+    for some, ids in _pieces(keys, start, stop):
         connection.executemany(
             "INSERT INTO page_keys (key, page_id) VALUES (?, ?)",
-            zip(ordered[piece].tolist(), ids[piece].tolist(), strict=True),
+            zip(some.tolist(), ids.tolist(), strict=True),
         )
     connection.execute("COMMIT")
     connection.close()
 
 
 def _load_postgresql(
-    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64]
+    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64], start: int, stop: int
 ) -> None:
     with database.write() as connection:
         cursor: Any = connection.connection.cursor()
         with cursor.copy(f"COPY pages ({','.join(PageValues._fields)}) FROM STDIN") as copy:
-            for row in rows:
+            for row in islice(rows, stop - start):
                 copy.write_row(row)
-        ordered, ids = _in_order(keys)
-        connection.execute(text("ALTER TABLE page_keys DROP CONSTRAINT page_keys_pkey"))
+        if start == 0:
+            connection.execute(text("ALTER TABLE page_keys DROP CONSTRAINT page_keys_pkey"))
         with cursor.copy("COPY page_keys (key, page_id) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-            for start in range(0, len(ordered), 100_000):
-                piece = slice(start, start + 100_000)
-                copy.write(_binary_rows(ordered[piece], ids[piece]))
+            for some, ids in _pieces(keys, start, stop):
+                copy.write(_binary_rows(some, ids))
             copy.write(b"\xff\xff")
-        connection.execute(text("ALTER TABLE page_keys ADD PRIMARY KEY (key, page_id)"))
-        connection.execute(text("SELECT setval('pages_id_seq', (SELECT max(id) FROM pages))"))
+        if start == 0:
+            connection.execute(text("ALTER TABLE page_keys ADD PRIMARY KEY (key, page_id)"))
 
 
 def _binary_rows(keys: NDArray[np.int64], ids: NDArray[np.int64]) -> bytes:

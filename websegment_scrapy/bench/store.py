@@ -42,6 +42,12 @@ class Cost:
     p99_ms
         99th percentile of the time after which a decision is committed, that is of its whole
         transaction.
+    p99_share_ms
+        99th percentile of a decision's share in its transaction, the cost of which `median_ms` is
+        the median.
+    cpu_ms
+        CPU time of the writers (not of a server) for a decision: what does not depend on how busy
+        the machine is.
     missed
         Planted near-duplicates of stored pages that were not recognised.
     memory_mib, memory_growth_mib
@@ -53,6 +59,8 @@ class Cost:
     decisions_per_second: float
     median_ms: float
     p99_ms: float
+    p99_share_ms: float
+    cpu_ms: float
     missed: int
     planted: int
     memory_mib: float
@@ -83,6 +91,8 @@ def measure(url: str, start: int, decisions: int, writers: int, batch: int, stor
         decisions_per_second=counted / spent,
         median_ms=float(np.median(times / sizes)) * 1e3,
         p99_ms=float(np.percentile(np.repeat(times, sizes), 99)) * 1e3,
+        p99_share_ms=float(np.percentile(np.repeat(times / sizes, sizes), 99)) * 1e3,
+        cpu_ms=sum(part["cpu"] for part in parts) / counted * 1e3,
         missed=sum(part["missed"] for part in parts),
         planted=sum(part["planted"] for part in parts),
         memory_mib=max(part["memory"] for part in parts),
@@ -172,7 +182,7 @@ def _writer(
             position += batch
         before = resident()
         barrier.wait()
-        begin = time.monotonic()
+        begin, cpu = time.monotonic(), time.process_time()
         while position < decisions:
             some = records[position : position + batch]
             began = time.perf_counter()
@@ -185,7 +195,7 @@ def _writer(
                     planted += 1
                     missed += decision.representative != pages.url_of(root)
             position += len(some)
-        end = time.monotonic()
+        end, cpu = time.monotonic(), time.process_time() - cpu
         memory = resident()
     out.put(
         {
@@ -193,6 +203,7 @@ def _writer(
             "sizes": np.array(sizes),
             "begin": begin,
             "end": end,
+            "cpu": cpu,
             "missed": missed,
             "planted": planted,
             "memory": memory,

@@ -136,7 +136,7 @@ def _select_then_insert(store: Store, record: PageRecord) -> None:
     keys = signature.keys()
     match = None
     with store.database.read() as connection:
-        statements = Statements.of(connection)
+        statements = Statements.of(connection, 1)
         ids = {page for _, page in statements.sharing(keys, 500)}
         for page in statements.candidates(ids) if ids else ():
             other = Signature.from_bytes(page.signature, RECIPE, page.words, page.content_hash)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.bench import torture
 from websegment_scrapy.bench.fill import fill
 from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
-from websegment_scrapy.bench.server import new_database, postgresql
+from websegment_scrapy.bench.server import SETTINGS, filled_copy, new_database, postgresql
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
 from websegment_scrapy.cli.dedup import FORMATS, write_rows
@@ -33,6 +34,9 @@ COLUMNS = (
     "decisions_per_second",
     "median_ms",
     "p99_ms",
+    "p99_share_ms",
+    "cpu_ms",
+    "load",
     "bytes_per_page",
     "memory_mib",
     "memory_growth_mib",
@@ -81,6 +85,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="a PostgreSQL to make schemas in (default: one is started for the measurement)",
     )
     store.add_argument("--directory", metavar="DIR", help="where SQLite files are made")
+    store.add_argument(
+        "--filled",
+        metavar="DIR",
+        help="keep filled stores here and take them from here; what is measured is a copy",
+    )
     store.add_argument("--format", choices=FORMATS, default="table")
     store.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     store.set_defaults(run=run_store)
@@ -118,15 +127,49 @@ def run_store(args: argparse.Namespace) -> int:
 
 def _rows(args: argparse.Namespace, stack: contextlib.ExitStack) -> Iterator[dict[str, Any]]:
     server = args.database
+    kept = None if args.filled is None else Path(args.filled)
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
     if "postgresql" in args.stores and server is None:
-        server = stack.enter_context(postgresql()).get_uri()
+        directory = None if kept is None else (kept / "postgresql").absolute()
+        server = stack.enter_context(postgresql(directory, SETTINGS)).get_uri()
     for size in args.sizes:
         for kind in args.stores:
             if kind == "datasketch":
                 yield from _peer_rows(size, args.decisions)
                 continue
-            with _database(kind, server, args.directory) as url:
+            with _filled(kind, server, args.directory, kept, size) as url:
                 yield from _store_rows(kind, url, size, args)
+
+
+@contextlib.contextmanager
+def _filled(
+    kind: str, server: str, directory: str | None, kept: Path | None, size: int
+) -> Iterator[str]:
+    """Give the URL of a store with so many pages, filled now or copied from one that was kept."""
+
+    def make(url: str) -> None:
+        _say(f"{kind}: filling {size} pages")
+        fill(url, SyntheticPages(), size, lambda _: None)
+
+    if kept is None:
+        with _database(kind, server, directory) as url:
+            make(url)
+            yield url
+    elif kind == "postgresql":
+        with filled_copy(server, f"filled_{size}", make) as url:
+            yield url
+    else:
+        original = kept / f"sqlite-{size}.db"
+        if not original.exists():
+            fresh = original.with_suffix(".making")
+            fresh.unlink(missing_ok=True)
+            make(f"sqlite:///{fresh}")
+            fresh.rename(original)
+        with _database(kind, server, directory or str(kept)) as url:
+            shutil.copyfile(original, url.removeprefix("sqlite:///"))
+            os.sync()  # what was copied must not be written while the clock runs
+            yield url
 
 
 def run_torture(args: argparse.Namespace) -> int:
@@ -201,8 +244,6 @@ def _store_rows(
     kind: str, url: str, size: int, args: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     pages = SyntheticPages()
-    _say(f"{kind}: filling {size} pages")
-    fill(url, pages, size, lambda _: None)
     space = stored_bytes(url) / size
     asked = answers(url, pages.url_of(size // 2))
     start = size
@@ -213,6 +254,7 @@ def _store_rows(
         yield {
             **dict.fromkeys(COLUMNS),
             **{name: value for name, value in asdict(cost).items() if name in COLUMNS},
+            "load": os.getloadavg()[0],
             "store": kind,
             "pages": size,
             "bytes_per_page": round(space),
@@ -226,13 +268,15 @@ def _peer_rows(size: int, decisions: int) -> Iterator[dict[str, Any]]:
     for redis in (False, True):
         name = "datasketch in Redis" if redis else "datasketch in memory"
         if redis and not redis_is_installed():
-            _say("datasketch in Redis: no redis-server is installed, left out")
+            note = {"store": f"{name}: no redis-server is installed", "pages": size}
+            yield {**dict.fromkeys(COLUMNS), **note}
             continue
         _say(f"{name}: {size} pages")
         cost = measure_peer(size, decisions, redis=redis)
         yield {
             **dict.fromkeys(COLUMNS),
             **asdict(cost),
+            "load": os.getloadavg()[0],
             "store": name,
             "pages": size,
             "writers": 1,

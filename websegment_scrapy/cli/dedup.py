@@ -11,11 +11,13 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
+from websegment_scrapy.cli import resign
 from websegment_scrapy.cli.segment import open_output
 from websegment_scrapy.store import lifecycle, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
+from websegment_scrapy.store.resign import former_pages
 from websegment_scrapy.store.schema import migrate, read_info
 from websegment_scrapy.store.store import Store
 
@@ -95,10 +97,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     forgotten.set_defaults(run=_forget)
     merged = add("merge", "bring all pages of another database into this one", _summary)
     merged.add_argument("source", metavar="SOURCE", help="the other database")
-    merged.set_defaults(run=_merge)
+    merged.set_defaults(run=_merge, bring=lifecycle.merge)
     copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
     copied.add_argument("source", metavar="SOURCE", help="the other database")
-    copied.set_defaults(run=_merge)
+    copied.set_defaults(run=_merge, bring=lifecycle.copy)
+    resign.add_arguments(add("resign", "change the recipe of the signatures, in place", _summary))
     add("vacuum", "give back the room of what was removed", _summary).set_defaults(run=_vacuum)
     add("check", "check that the database is sound (exit status 1 if not)", _check)
 
@@ -147,7 +150,7 @@ def _merge(args: argparse.Namespace) -> int:
             info = read_info(source, connection)
         store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
         with store:
-            brought = lifecycle.merge(source, store)
+            brought = args.bring(source, store)
     finally:
         source.close()
     print(
@@ -247,6 +250,13 @@ def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         write_rows([{"problem": problem} for problem in problems], args.format, out, ["problem"])
     shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
     print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
+    former = former_pages(database)
+    if former:
+        print(
+            f"{database.name}: {former} pages have signatures of a former recipe "
+            "(websegment dedup resign)",
+            file=sys.stderr,
+        )
     return 1 if problems else 0
 
 

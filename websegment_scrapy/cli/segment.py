@@ -18,13 +18,18 @@ from websegment_scrapy.cli.inputs import (
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import get_engine
+from websegment_scrapy.template.content import shipped_content_model
+from websegment_scrapy.template.evidence import evidence_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["add_parser", "explain", "open_output", "run"]
+__all__ = ["add_parser", "explain", "leaf_evidence", "open_output", "run"]
+
+SHOWN = 4
+"""Kinds of evidence shown for each leaf."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +49,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="engines gcuts*: add the energy, its parts and the node that labels each segment",
+        help="add to each leaf which evidence moved its templateness; engines gcuts*: add the "
+        "energy, its parts and the node that labels each segment",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
     parser.set_defaults(run=run)
@@ -76,6 +82,8 @@ def segment_page(task: PageTask) -> str:
     found = page.to_dict()
     if task.explain:
         found["explain"] = explain(page)
+        for leaf, evidence in zip(found["leaves"], leaf_evidence(page), strict=True):
+            leaf["evidence"] = evidence
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -96,6 +104,27 @@ def explain(page: AnalyzedPage) -> dict[str, Any] | None:
         "invisible_nodes": parts.invisible,
         "labels": {str(segment): page.tree.xpath(node) for segment, node in sorted(nodes.items())},
     }
+
+
+def leaf_evidence(page: AnalyzedPage) -> list[dict[str, float] | None]:
+    """Say of each text leaf what spoke most for main text (above 0) or template (below 0)."""
+    leaves = page.tree.leaves
+    if page.templates is None or page.templates.judgement is None:
+        return [None] * len(leaves)
+    judgement = page.templates.judgement
+    evidence = evidence_of(judgement, shipped_content_model())
+    block = dict(
+        zip(page.templates.nodes.tolist(), judgement.page.text.blocks.of_node.tolist(), strict=True)
+    )
+    found: list[dict[str, float] | None] = []
+    for leaf in leaves.tolist():
+        if leaf not in block:
+            found.append(None)
+            continue
+        values = {kind: float(worth[block[leaf]]) for kind, worth in evidence.items()}
+        most = sorted(values, key=lambda kind: -abs(values[kind]))[:SHOWN]
+        found.append({kind: round(values[kind], 2) for kind in most})
+    return found
 
 
 @contextlib.contextmanager

@@ -65,7 +65,7 @@ class Batch:
         self.visits = visits
         self.rules = rules
         self.strength = strength
-        self.statements = Statements.of(connection)
+        self.statements = Statements.of(connection, rules.recipe_id)
         self.now = datetime.now(UTC)
         self.crowded_keys = 0
         self.used_general_way = False
@@ -108,7 +108,7 @@ class Batch:
                 page = self._stored.get(visit.key)
                 # Once a visit went the general way, what was read may no longer hold, except that
                 # a page whose words differ needs the general way too.
-                if self._stale and not _has_changed(visit, page):
+                if self._stale and not self._has_changed(visit, page):
                     break
                 decision = None if self._stale else self._short_cut(visit, page)
                 if decision is None:
@@ -185,7 +185,10 @@ class Batch:
             return self._add(
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
-        if not visit.repeats(page.content_hash, page.page_hash):
+        if (
+            not visit.repeats(page.content_hash, page.page_hash)
+            or page.recipe_id != self.rules.recipe_id
+        ):
             return None
         if visit.has_parts and not page.parts_counted:
             self._with_parts.append(visit)
@@ -225,7 +228,10 @@ class Batch:
                 ids.update(holders[:limit])
         if not ids:
             return None
-        pages = [self._candidates[page_id] for page_id in sorted(ids)]
+        # A key of another recipe may be the same by chance.
+        pages = [self._candidates[page_id] for page_id in sorted(ids & self._candidates.keys())]
+        if not pages:
+            return None
         found = similarities(signature, [self._signature(page) for page in pages])
         hits = np.flatnonzero(found >= self.rules.similarity).tolist()
         if not hits:
@@ -265,6 +271,7 @@ class Batch:
             words=visit.words,
             content_hash=None if signature is None else signature.content_hash,
             signature=None if signature is None else signature.to_bytes(),
+            recipe_id=self.rules.recipe_id,
             decision=str(kind),
             duplicate_of_id=target,
             similarity=shown,
@@ -332,11 +339,14 @@ class Batch:
             self.statements.write(self._pages, self._keys, self._touched, self._visited)
         self._pages, self._keys, self._touched, self._visited = [], [], [], []
 
-
-def _has_changed(visit: VisitToDecide, page: StoredPage | None) -> bool:
-    return (
-        page is not None
-        and page.content_hash is not None
-        and visit.reason is None
-        and not visit.repeats(page.content_hash, page.page_hash)
-    )
+    def _has_changed(self, visit: VisitToDecide, page: StoredPage | None) -> bool:
+        """Return whether a page has other words now, or the same with another recipe."""
+        return (
+            page is not None
+            and page.content_hash is not None
+            and visit.reason is None
+            and (
+                not visit.repeats(page.content_hash, page.page_hash)
+                or page.recipe_id != self.rules.recipe_id
+            )
+        )

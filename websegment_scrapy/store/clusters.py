@@ -56,7 +56,11 @@ def in_cluster(cluster: Any) -> ColumnElement[bool]:
 
 _TWIN = (
     select(Page.id, Page.url, Page.cluster_id)
-    .where(Page.content_hash == bindparam("content_hash"), Page.id != bindparam("own_id"))
+    .where(
+        Page.content_hash == bindparam("content_hash"),
+        Page.recipe_id == bindparam("recipe_id"),
+        Page.id != bindparam("own_id"),
+    )
     .order_by(Page.id)
     .limit(1)
 )
@@ -106,22 +110,25 @@ class _Member(NamedTuple):
 
 
 def find_match(
-    connection: Connection, signature: Signature, threshold: float, own_id: int
+    connection: Connection, signature: Signature, threshold: float, own_id: int, recipe_id: int
 ) -> Match | None:
-    """Find the near-duplicates of a content among all pages but `own_id`.
+    """Find the near-duplicates of a content among all pages of a recipe but `own_id`.
 
     A page with exactly the same words is the best match, and its cluster holds everything that is
     similar to both. Otherwise pages with a key in common are verified on their signatures; the
     best one has the highest similarity and, among equals, the lowest id.
     """
     twin = connection.execute(
-        _TWIN, {"content_hash": signature.content_hash, "own_id": own_id}
+        _TWIN,
+        {"content_hash": signature.content_hash, "own_id": own_id, "recipe_id": recipe_id},
     ).first()
     if twin is not None:
         return Match(twin.id, twin.url, 1.0, frozenset((twin.cluster_id,)))
     keys = signature.keys()
     parameters = {f"key{position}": key for position, key in enumerate(keys)}
-    rows = connection.execute(_candidates(len(keys)), {**parameters, "own_id": own_id}).all()
+    rows = connection.execute(
+        _candidates(len(keys)), {**parameters, "own_id": own_id, "recipe_id": recipe_id}
+    ).all()
     if not rows:
         return None
     found = similarities(
@@ -292,5 +299,5 @@ def _candidates(count: int) -> TextClause:
     )
     return text(
         "SELECT id, url, cluster_id, words, content_hash, signature FROM pages "
-        f"WHERE id <> :own_id AND id IN ({searches})"
+        f"WHERE id <> :own_id AND recipe_id = :recipe_id AND id IN ({searches})"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sqlite3
 import time
 from contextlib import contextmanager
 from functools import cache
@@ -23,6 +25,9 @@ __all__ = ["Database", "StoreUnavailable", "TooManyLocks"]
 
 BUSY_TIMEOUT = 30.0
 """Seconds to wait for another process that writes to the same SQLite file."""
+
+TURN = (0.0005, 0.003)
+"""Seconds between two tries to become the writer of an SQLite file."""
 
 CACHE_KIB = 65_536
 """Memory for pages of the SQLite file, in KiB: the upper levels of all indexes of a large store."""
@@ -131,8 +136,8 @@ class Database:
             raise _kind(error)(f"{self.name}: {reason}: {remedy}") from error
         except _driver_errors() as error:
             reason = " ".join(str(error).split())
-            remedy = _remedy(reason, postgresql=True)
-            raise _kind_by_code(error)(f"{self.name}: {reason}: {remedy}") from error
+            remedy = _remedy(reason, self.is_postgresql)
+            raise _kind_of_driver(error)(f"{self.name}: {reason}: {remedy}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 
@@ -189,15 +194,15 @@ def _kind(error: DBAPIError) -> type[StoreError]:
     """Tell errors that may pass from those that stay."""
     if not isinstance(error, OperationalError):
         return StoreUnavailable if error.connection_invalidated else StoreError
-    reason = str(error.orig)
-    if type(error.orig).__module__.startswith("sqlite3"):
+    return StoreUnavailable if error.connection_invalidated else _kind_of_driver(error.orig)
+
+
+def _kind_of_driver(error: BaseException | None) -> type[StoreError]:
+    """Tell by the message of SQLite, or by the code of PostgreSQL; a broken connection has none."""
+    if isinstance(error, sqlite3.Error):
+        reason = str(error)
         passing = "locked" in reason or "full" in reason or "busy" in reason
         return StoreUnavailable if passing else StoreError
-    return StoreUnavailable if error.connection_invalidated else _kind_by_code(error.orig)
-
-
-def _kind_by_code(error: BaseException | None) -> type[StoreError]:
-    """Tell by the code of an error of PostgreSQL; a broken connection has none."""
     code = getattr(error, "sqlstate", None)
     if code == OUT_OF_MEMORY:
         return TooManyLocks
@@ -206,12 +211,12 @@ def _kind_by_code(error: BaseException | None) -> type[StoreError]:
 
 @cache
 def _driver_errors() -> tuple[type[Exception], ...]:
-    """Return psycopg's errors: `statements` uses the driver itself."""
+    """Return the drivers' errors: `statements` uses the drivers themselves."""
     try:
         import psycopg
     except ImportError:
-        return ()
-    return (psycopg.Error,)
+        return (sqlite3.Error,)
+    return (sqlite3.Error, psycopg.Error)
 
 
 def _file(url: URL) -> Path:
@@ -259,10 +264,36 @@ def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        reading = connection.get_execution_options().get(_READ)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        if connection.get_execution_options().get(_READ):
+            connection.exec_driver_sql("BEGIN")
+        else:
+            _begin_to_write(connection)
 
     return engine
+
+
+def _begin_to_write(connection: Connection) -> None:
+    """Wait for the turn of this process among those that write to the file.
+
+    SQLite's own patience sleeps longer and longer, up to a tenth of a second, while a busy writer
+    starts its next transaction within a millisecond of the last: with eight writers some waited for
+    many seconds. Whoever asks at short and random intervals gets his turn soon.
+    """
+    driver: Any = connection.connection.driver_connection
+    give_up = time.monotonic() + BUSY_TIMEOUT
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > give_up:
+                    raise
+                time.sleep(random.uniform(*TURN))
+            else:
+                return
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT * 1000)}")
 
 
 def _use_wal(connection: Any) -> None:

@@ -19,6 +19,7 @@ from websegment_scrapy.store.clusters import Match, find_match, join, leave
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
 from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
+from websegment_scrapy.store.schema import read_recipe
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,6 +39,7 @@ _PAGE = select(
     Page.words,
     Page.content_hash,
     Page.signature,
+    Page.recipe_id,
     Page.cluster_id,
     Page.first_seen,
     Page.page_hash,
@@ -59,12 +61,17 @@ _INSERT_PAGE = insert(Page).returning(Page.id)
 _INSERT_KEYS = insert(PageKey)
 _INSERT_VISIT = insert(Visit)
 
+OTHER_RECIPE = "the text before had a signature of another recipe: how much changed is not known"
+"""Why a ``changed`` visit has no similarity."""
+
 
 class _Stored(NamedTuple):
     """The page's row as it was before this visit."""
 
     id: int
     signature: Signature | None
+    similarity: float
+    """From which pages were near-duplicates when the signature was stored."""
     cluster_id: int | None
     first_seen: datetime
     page_hash: bytes | None
@@ -78,6 +85,8 @@ class Rules:
     recipe: Recipe
     similarity: float
     min_words: int
+    recipe_id: int = 1
+    """Number of recipe and similarity in the table ``recipes``."""
 
 
 class VisitToDecide:
@@ -209,6 +218,7 @@ class SingleVisit:
             page is not None
             and page.signature is not None
             and self.todo.repeats(page.signature.content_hash, page.page_hash)
+            and (self.todo.reason is not None or self._is_of_this_recipe(page))
         ):
             return self._unchanged(page)
         if self.todo.reason is not None:
@@ -243,14 +253,19 @@ class SingleVisit:
         former = None if page is None else page.signature
         match = self._match(page, signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
-        shown = None if match is None else match.similarity
+        reason = None
         if page is not None and former is not None and page.cluster_id is not None:
-            kind = DecisionKind.CHANGED
-            shown = similarity(former, signature)
-            leave(self.connection, page.id, page.cluster_id, former, self.rules.similarity)
-            match = find_match(self.connection, signature, self.rules.similarity, page.id)
-        page_id, representative = self._store(page, signature, match)
-        self._visit(page_id, kind, shown, None if match is None else match.page_id)
+            leave(self.connection, page.id, page.cluster_id, former, page.similarity)
+            match = self._find(signature, page.id)
+            same = self.todo.repeats(former.content_hash, page.page_hash)
+            kind = DecisionKind.UNCHANGED if same else DecisionKind.CHANGED
+        shown = None if match is None else match.similarity
+        if kind is DecisionKind.CHANGED and former is not None:
+            comparable = former.recipe == signature.recipe
+            shown = similarity(former, signature) if comparable else None
+            reason = None if comparable else OTHER_RECIPE
+        page_id, representative = self._store(page, signature, match, kind)
+        self._visit(page_id, kind, shown, None if match is None else match.page_id, reason)
         return self._answer(
             kind,
             page_id,
@@ -258,7 +273,19 @@ class SingleVisit:
             similarity=shown,
             duplicate_of=None if match is None else match.url,
             representative=representative,
+            reason=reason,
         )
+
+    def _is_of_this_recipe(self, page: _Stored) -> bool:
+        return (
+            page.signature is not None
+            and page.signature.recipe == self.rules.recipe
+            and page.similarity == self.rules.similarity
+        )
+
+    def _find(self, signature: Signature, own_id: int) -> Match | None:
+        rules = self.rules
+        return find_match(self.connection, signature, rules.similarity, own_id, rules.recipe_id)
 
     def _unchanged(self, page: _Stored) -> Decision:
         """Note a visit that found the same words again."""
@@ -286,14 +313,18 @@ class SingleVisit:
     def _match(self, page: _Stored | None, signature: Signature) -> Match | None:
         """Find the page's match, if the cluster lock is strong enough for both."""
         own_id = _NO_PAGE if page is None else page.id
-        match = find_match(self.connection, signature, self.rules.similarity, own_id)
+        match = self._find(signature, own_id)
         needed = _needed_lock(page, match)
         if needed > self.held:
             raise LockTooWeak(needed)
         return match
 
     def _store(
-        self, page: _Stored | None, signature: Signature, match: Match | None
+        self,
+        page: _Stored | None,
+        signature: Signature,
+        match: Match | None,
+        kind: DecisionKind,
     ) -> tuple[int, str]:
         """Write a page's content, keys and cluster; return its id and its representative's URL."""
         values = {
@@ -301,15 +332,17 @@ class SingleVisit:
             "words": signature.words,
             "content_hash": signature.content_hash,
             "signature": signature.to_bytes(),
+            "recipe_id": self.rules.recipe_id,
             "decision": DecisionKind.NEW if match is None else DecisionKind.DUPLICATE,
             "duplicate_of_id": None if match is None else match.page_id,
             "similarity": None if match is None else match.similarity,
             "error": None,
             "last_seen": self.now,
-            "last_changed": self.now,
             "page_hash": self.todo.page_hash,
             **self._counted(page),
         }
+        if kind is not DecisionKind.UNCHANGED:
+            values["last_changed"] = self.now
         clusters = frozenset[int]() if match is None else match.clusters
         if page is None:
             page_id = self._insert(values)
@@ -330,13 +363,20 @@ class SingleVisit:
         row = self.connection.execute(_PAGE, {"key": self.key}).first()
         if row is None:
             return None
+        recipe, threshold = self.rules.recipe, self.rules.similarity
+        if row.recipe_id != self.rules.recipe_id:
+            recipe, threshold = read_recipe(self.connection, row.recipe_id)
         signature = None
         if row.signature is not None and row.content_hash is not None:
-            signature = Signature.from_bytes(
-                row.signature, self.rules.recipe, row.words, row.content_hash
-            )
+            signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
         return _Stored(
-            row.id, signature, row.cluster_id, row.first_seen, row.page_hash, row.parts_counted
+            row.id,
+            signature,
+            threshold,
+            row.cluster_id,
+            row.first_seen,
+            row.page_hash,
+            row.parts_counted,
         )
 
     def _insert(self, values: dict[str, Any]) -> int:

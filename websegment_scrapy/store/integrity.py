@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from websegment_scrapy.dedup.signature import Signature
+from websegment_scrapy.dedup.signature import Recipe, Signature
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.schema import read_info
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.dedup.signature import Recipe
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.store.store import Store
 
@@ -74,8 +73,16 @@ INVARIANTS = {
         "OR template_counts.pages > sites.template_pages ORDER BY template_counts.host"
     ),
     "pages with the same words in different clusters": (
-        "SELECT min(id) FROM pages WHERE content_hash IS NOT NULL GROUP BY content_hash "
+        "SELECT min(id) FROM pages WHERE content_hash IS NOT NULL "
+        "GROUP BY content_hash, recipe_id "
         "HAVING min(cluster_id) <> max(cluster_id) ORDER BY 1"
+    ),
+    "clusters with pages of different recipes": (
+        "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
+        "GROUP BY cluster_id HAVING min(recipe_id) <> max(recipe_id) ORDER BY cluster_id"
+    ),
+    "pages of a recipe that does not exist": (
+        "SELECT id FROM pages WHERE recipe_id NOT IN (SELECT id FROM recipes) ORDER BY id"
     ),
 }
 """What must not be found, as queries for the offending rows."""
@@ -89,7 +96,7 @@ def integrity(source: Store | Database) -> list[str]:
     database = database_of(source)
     problems: list[str] = []
     with database.read() as connection:
-        recipe = read_info(database, connection).recipe
+        read_info(database, connection)
         if not database.is_postgresql:
             answers = connection.execute(text("PRAGMA integrity_check")).scalars().all()
             problems += [f"SQLite: {answer}" for answer in answers if answer != "ok"]
@@ -97,7 +104,7 @@ def integrity(source: Store | Database) -> list[str]:
             problems += _problem("rows that refer to a missing row", [row[1] for row in broken])
         for what, query in INVARIANTS.items():
             problems += _problem(what, list(connection.execute(text(query)).scalars()))
-        problems += _keys(connection, recipe)
+        problems += _keys(connection)
         problems += _circles(connection)
     return problems
 
@@ -110,23 +117,29 @@ def _problem(what: str, found: Sequence[object]) -> list[str]:
     return [f"{what}: {shown}{more}"]
 
 
-def _keys(connection: Connection, recipe: Recipe) -> list[str]:
+def _keys(connection: Connection) -> list[str]:
     """Check that each page has exactly the keys of its signature."""
+    recipes: dict[int, Recipe] = {
+        row.id: Recipe.from_json(row.recipe)
+        for row in connection.execute(text("SELECT id, recipe FROM recipes"))
+    }
     stored: dict[int, list[int]] = {}
     for page_id, key in connection.execute(text("SELECT page_id, key FROM page_keys")):
         stored.setdefault(page_id, []).append(key)
     wrong: list[int] = []
     damaged: list[int] = []
     rows = connection.execute(
-        text("SELECT id, words, content_hash, signature FROM pages ORDER BY id")
+        text("SELECT id, words, content_hash, signature, recipe_id FROM pages ORDER BY id")
     )
     for row in rows:
         found = sorted(stored.pop(row.id, []))
         wanted: list[int] = []
         if row.signature is not None:
             try:
-                signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
-            except ValueError:
+                signature = Signature.from_bytes(
+                    row.signature, recipes[row.recipe_id], row.words, row.content_hash
+                )
+            except (KeyError, ValueError):
                 damaged.append(row.id)
                 continue
             wanted = signature.keys()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, func, insert, or_, select, text, update
 
 from websegment_scrapy.dedup.signature import Signature
-from websegment_scrapy.exceptions import StoreMismatch
+from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.clusters import leave
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
-from websegment_scrapy.store.models import Crawl, Page, Site, TemplateCount, Visit
+from websegment_scrapy.store.models import Crawl, Page, Site, StoreInfo, TemplateCount, Visit
 from websegment_scrapy.store.record import PageRecord
-from websegment_scrapy.store.schema import crawl_id, read_info
+from websegment_scrapy.store.resign import former_pages
+from websegment_scrapy.store.schema import crawl_id, read_info, read_recipe
 from websegment_scrapy.store.templates import replace_counts
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.store.store import Store
 
-__all__ = ["Merged", "forget", "merge", "vacuum"]
+__all__ = ["Merged", "copy", "forget", "merge", "vacuum"]
 
 CHUNK = 200
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+COPYING = "copying_from"
+"""The key in ``store_info`` of a database that is being filled by `copy`."""
 
 _SET_FIRST_AND_LAST = (
     update(Page)
@@ -81,7 +85,7 @@ def forget(
 
 
 def _forget_some(database: Database, connection: Connection, before: datetime) -> int:
-    info = read_info(database, connection)
+    read_info(database, connection)
     if database.is_postgresql:
         connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
     old = connection.execute(
@@ -90,15 +94,14 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     for page_id, _ in old:
         # Read one by one: each that leaves may change the clusters of the others.
         page = connection.execute(
-            select(Page.signature, Page.words, Page.content_hash, Page.cluster_id).where(
-                Page.id == page_id
-            )
+            select(
+                Page.signature, Page.words, Page.content_hash, Page.cluster_id, Page.recipe_id
+            ).where(Page.id == page_id)
         ).one()
         if page.signature is not None:
-            former = Signature.from_bytes(
-                page.signature, info.recipe, page.words, page.content_hash
-            )
-            leave(connection, page_id, page.cluster_id, former, info.similarity)
+            recipe, similarity = read_recipe(connection, page.recipe_id)
+            former = Signature.from_bytes(page.signature, recipe, page.words, page.content_hash)
+            leave(connection, page_id, page.cluster_id, former, similarity)
             connection.execute(update(Page).where(Page.id == page_id).values(cluster_id=page_id))
     ids = [row.id for row in old]
     for host in sorted({row.host for row in old}):
@@ -168,6 +171,12 @@ def merge(
             f"{info.similarity}, {target.database.name} has {target.rules.recipe.to_json()} and "
             f"{target.rules.similarity}: only stores of the same recipe can be merged"
         )
+    former = former_pages(source)
+    if former:
+        raise StoreMismatch(
+            f"{former} pages of {source.name} have signatures of a former recipe: bring them up to "
+            "date first (websegment dedup resign), or remove them (websegment dedup forget)"
+        )
     pages = visits = after = 0
     while True:
         with source.read() as connection:
@@ -179,7 +188,7 @@ def merge(
             _bring_counts(source, target)
             return Merged(pages, visits)
         taken = _to_take(target.database, rows)
-        decided = [_record(row, info.recipe, f"merge of {source.name}") for row in taken]
+        decided = [_record(row, info.recipe, _crawl_of(source)) for row in taken]
         for start in range(0, len(decided), 16):
             target.decide_many(decided[start : start + 16])
         with target.database.write() as connection:
@@ -187,6 +196,41 @@ def merge(
         pages += len(taken)
         after = rows[-1].id
         progress(after)
+
+
+def copy(
+    source: Database, target: Store, progress: Callable[[int], None] = lambda _: None
+) -> Merged:
+    """Bring all pages and visits of one store into a new one, which must be empty.
+
+    While it works the target is marked in ``store_info``, so an interrupted copy, and nothing else,
+    can be started again.
+    """
+    with source.read() as connection:
+        mark = f"{source.name} of {read_info(source, connection).created.isoformat()}"
+    with target.database.write() as connection:
+        found = connection.execute(select(StoreInfo.value).where(StoreInfo.key == COPYING)).scalar()
+        if found is None:
+            if connection.execute(select(Page.id).limit(1)).scalar() is not None:
+                raise StoreError(
+                    f"{target.database.name} holds pages already: copy into a new database, or "
+                    "use websegment dedup merge"
+                )
+            connection.execute(insert(StoreInfo), {"key": COPYING, "value": mark})
+        elif found != mark:
+            raise StoreError(
+                f"{target.database.name} holds a part of {found}: copy the rest of that first, or "
+                "copy into a new database"
+            )
+    brought = merge(source, target, progress)
+    with target.database.write() as connection:
+        connection.execute(delete(StoreInfo).where(StoreInfo.key == COPYING))
+    return brought
+
+
+def _crawl_of(source: Database) -> str:
+    """Return the name of the crawl under which a merge writes down its decisions."""
+    return f"merge of {source.name}"
 
 
 def _bring_counts(source: Database, target: Store) -> None:

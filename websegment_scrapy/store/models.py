@@ -33,12 +33,13 @@ __all__ = [
     "PageKey",
     "Site",
     "StoreInfo",
+    "StoreRecipe",
     "TemplateCount",
     "UtcDateTime",
     "Visit",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised whenever a table, column or view changes, together with a new migration."""
 
 VIEWS = {
@@ -130,6 +131,17 @@ class StoreInfo(Base):
     value: Mapped[str] = mapped_column(String)
 
 
+class StoreRecipe(Base):
+    """The recipes of signatures that the database has had, with their similarities."""
+
+    __tablename__ = "recipes"
+
+    id: Mapped[int] = mapped_column(_Id, primary_key=True)
+    recipe: Mapped[str] = mapped_column(String)
+    similarity: Mapped[float]
+    adopted: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
 class Page(Base):
     """One row for each URL: its last good content and where that belongs."""
 
@@ -161,6 +173,13 @@ class Page(Base):
             sqlite_where=text("signature IS NULL"),
             postgresql_where=text("signature IS NULL"),
         ),
+        # Empty in a database that never changed its recipe; counts what is left to re-sign.
+        Index(
+            "pages_recipe",
+            "recipe_id",
+            sqlite_where=text("recipe_id <> 1 AND signature IS NOT NULL"),
+            postgresql_where=text("recipe_id <> 1 AND signature IS NOT NULL"),
+        ),
         CheckConstraint(
             "decision IN ('new', 'duplicate', 'empty', 'failed')", name="pages_decision"
         ),
@@ -181,6 +200,7 @@ class Page(Base):
     words: Mapped[int]
     content_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
     signature: Mapped[bytes | None] = mapped_column(LargeBinary)
+    recipe_id: Mapped[int] = mapped_column(_Id, server_default="1")
     decision: Mapped[str] = mapped_column(String(9))
     duplicate_of_id: Mapped[int | None] = mapped_column(_Id)
     similarity: Mapped[float | None]

@@ -15,7 +15,7 @@ from websegment_scrapy.store.clusters import in_cluster
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.models import Crawl, Page, Site, Visit
 from websegment_scrapy.store.record import canonical_url, url_key
-from websegment_scrapy.store.schema import read_info
+from websegment_scrapy.store.schema import count_former, read_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +63,7 @@ class Summary:
     duplicate: int
     empty: int
     failed: int
+    former_recipe: int
     hosts: int
     clusters: int
     largest_cluster: int
@@ -209,6 +210,7 @@ def summary(source: Store | Database) -> Summary:
         groups = connection.execute(
             select(func.count().label("number"), func.max(sizes.c.size).label("largest"))
         ).one()
+        former = count_former(connection, info.recipe_id)
         visits = count(Visit)
         hosts = count(Site)
         moment = select(Visit.seen_at).limit(1)
@@ -224,6 +226,7 @@ def summary(source: Store | Database) -> Summary:
         duplicate=duplicate,
         empty=without.get("empty", 0),
         failed=without.get("failed", 0),
+        former_recipe=former,
         hosts=hosts,
         clusters=groups.number,
         largest_cluster=groups.largest or 0,

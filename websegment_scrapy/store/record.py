@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -17,6 +18,12 @@ __all__ = ["PageRecord", "canonical_url", "clean", "host_of", "url_key"]
 
 MAX_TEXT = 2000
 """Characters kept of a title or an error message."""
+
+_PLAIN = re.compile(
+    r"https?://([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,9})/[A-Za-z0-9._~/-]*", re.ASCII
+)
+"""URLs that are canonical already, as most are: to find that out otherwise takes as long as a
+statement of the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +95,8 @@ def shorten(text: str) -> str:
 
 def canonical_url(url: str) -> str:
     """Return the form of a URL under which its page is stored, whatever the URL looks like."""
+    if _PLAIN.fullmatch(url):
+        return url
     url = clean(url).strip()
     try:
         return clean(canonicalize_url(url))
@@ -113,6 +122,9 @@ def url_key(url: str) -> bytes:
 
 def host_of(url: str) -> str:
     """Return the host of a URL, with its port unless that is the scheme's own; or nothing."""
+    plain = _PLAIN.fullmatch(url)
+    if plain is not None:
+        return plain[1]
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, insert, inspect, select, text
+from sqlalchemy import bindparam, func, insert, inspect, select, text
 
 from websegment_scrapy.dedup.signature import Recipe
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
@@ -16,16 +16,18 @@ from websegment_scrapy.store.models import (
     VIEWS,
     Base,
     Crawl,
+    Page,
     StoreInfo,
+    StoreRecipe,
     UtcDateTime,
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from websegment_scrapy.store.database import Database
 
-__all__ = ["Info", "crawl_id", "migrate", "prepare", "read_info"]
+__all__ = ["Info", "count_former", "crawl_id", "migrate", "prepare", "read_info", "read_recipe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,11 @@ class Info:
     recipe: Recipe
     similarity: float
     created: datetime
+    recipe_id: int
+    """Number of recipe and similarity in the table ``recipes``."""
 
 
-def prepare(database: Database, recipe: Recipe, similarity: float) -> None:
+def prepare(database: Database, recipe: Recipe, similarity: float) -> Info:
     """Make the tables in a new database, migrate an older one, refuse one made for something else.
 
     Several processes may do this to the same database at the same moment.
@@ -47,6 +51,7 @@ def prepare(database: Database, recipe: Recipe, similarity: float) -> None:
         found = read_info(database, connection)
     _compare(database, "signature recipe", found.recipe.to_json(), recipe.to_json())
     _compare(database, "similarity", repr(found.similarity), repr(similarity))
+    return found
 
 
 def migrate(
@@ -91,12 +96,43 @@ def read_info(database: Database, connection: Connection) -> Info:
             Recipe.from_json(values["recipe"]),
             float(values["similarity"]),
             datetime.fromisoformat(values["created"]),
+            int(values["recipe_id"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreMismatch(
             f"{database.name}: its table store_info is damaged or from another version "
             f"({error}): restore it from a backup, or start with a new database"
         ) from error
+
+
+def read_recipe(connection: Connection, recipe_id: int) -> tuple[Recipe, float]:
+    """Read a recipe and its similarity by number."""
+    query = select(StoreRecipe.recipe, StoreRecipe.similarity).where(StoreRecipe.id == recipe_id)
+    row = connection.execute(query).first()
+    if row is None:
+        raise StoreError(
+            f"a page refers to the recipe {recipe_id}, which the table recipes does not have: "
+            "run websegment dedup check"
+        )
+    return Recipe.from_json(row.recipe), row.similarity
+
+
+def count_former(connection: Connection, recipe_id: int) -> int:
+    """Count the pages whose signature is of another recipe, from indexes alone."""
+
+    def count(*conditions: ColumnElement[bool]) -> int:
+        query = select(func.count()).select_from(Page).where(*conditions)
+        found: int = connection.execute(query).scalar_one()
+        return found
+
+    if connection.execute(select(func.count()).select_from(StoreRecipe)).scalar_one() == 1:
+        return 0
+    # Written as the condition of the index pages_recipe, which would not be used otherwise.
+    later = (Page.recipe_id != 1, Page.signature.is_not(None))
+    if recipe_id == 1:
+        return count(*later)
+    texts = count() - count(Page.signature.is_(None))
+    return texts - count(*later, Page.recipe_id == recipe_id)
 
 
 def crawl_id(connection: Connection, name: str) -> int:
@@ -150,12 +186,16 @@ def _create(database: Database, connection: Connection, recipe: Recipe, similari
     stamp(connection, SCHEMA_VERSION)
     for name, query in VIEWS.items():
         connection.execute(text(f"CREATE VIEW {name} AS {query}"))
+    now = datetime.now(UTC)
     values = {
         "schema_version": str(SCHEMA_VERSION),
         "recipe": recipe.to_json(),
         "similarity": repr(similarity),
-        "created": datetime.now(UTC).isoformat(),
+        "created": now.isoformat(),
+        "recipe_id": "1",
     }
+    first = {"id": 1, "recipe": recipe.to_json(), "similarity": similarity, "adopted": now}
+    connection.execute(insert(StoreRecipe), first)
     connection.execute(
         insert(StoreInfo), [{"key": key, "value": value} for key, value in values.items()]
     )
@@ -165,5 +205,6 @@ def _compare(database: Database, what: str, found: str | None, wanted: str) -> N
     if found != wanted:
         raise StoreMismatch(
             f"{database.name} has the {what} {found}, but {wanted} is asked for: signatures of "
-            "both cannot be compared; use the former settings, or start with a new database"
+            "both cannot be compared; use the former settings, change the database by "
+            "websegment dedup resign, or start with a new database"
         )

@@ -35,6 +35,7 @@ class StoredPage(NamedTuple):
     signature: bytes | None
     cluster_id: int | None
     first_seen: datetime
+    recipe_id: int
     duplicate_of_id: int | None
     similarity: float | None
     page_hash: bytes | None
@@ -66,6 +67,7 @@ class PageValues(NamedTuple):
     words: int
     content_hash: bytes | None
     signature: bytes | None
+    recipe_id: int
     decision: str
     duplicate_of_id: int | None
     similarity: float | None
@@ -114,7 +116,7 @@ class VisitValues(NamedTuple):
 
 _STORED = """\
 SELECT page.id, page.url_key, page.words, page.content_hash, page.signature, page.cluster_id,
-       page.first_seen, page.duplicate_of_id, page.similarity, page.page_hash,
+       page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, page.page_hash,
        page.parts_counted, original.url, first.url
 FROM pages AS page
 LEFT JOIN pages AS original ON original.id = page.duplicate_of_id
@@ -124,16 +126,20 @@ _CANDIDATE = "SELECT id, url, cluster_id, words, content_hash, signature FROM pa
 
 
 class Statements(ABC):
-    """What a batch needs from a database, within one transaction."""
+    """What a batch needs from a database, within one transaction.
 
-    def __init__(self, connection: Connection) -> None:
+    Only pages whose signature is of the recipe of this number are compared.
+    """
+
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
         self.connection = connection
+        self.recipe_id = recipe_id
 
     @staticmethod
-    def of(connection: Connection) -> Statements:
+    def of(connection: Connection, recipe_id: int) -> Statements:
         """Choose by the connection's dialect."""
         postgresql = connection.dialect.name == "postgresql"
-        return _PostgreSQL(connection) if postgresql else _SQLite(connection)
+        return (_PostgreSQL if postgresql else _SQLite)(connection, recipe_id)
 
     @abstractmethod
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
@@ -155,7 +161,7 @@ class Statements(ABC):
 
     @abstractmethod
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        """Return pages that have a text."""
+        """Return those of these pages whose signature is of the recipe."""
 
     @abstractmethod
     def write(
@@ -179,6 +185,11 @@ class Statements(ABC):
 class _SQLite(Statements):
     """SQLite, where the transaction is the only writer; lists travel as JSON."""
 
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
+        super().__init__(connection, recipe_id)
+        # The driver itself: SQLAlchemy takes longer for a small statement than SQLite does.
+        self._driver: Any = connection.connection.driver_connection
+
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
         return ClusterLock.EXCLUSIVE
 
@@ -193,9 +204,10 @@ class _SQLite(Statements):
             marks = ",".join(["(?)"] * len(content_hashes))
             sql = (
                 "SELECT (SELECT id FROM pages WHERE content_hash = wanted.column1 "
-                f"ORDER BY id LIMIT 1) FROM (VALUES {marks}) AS wanted"
+                f"AND recipe_id = ? ORDER BY id LIMIT 1) FROM (VALUES {marks}) AS wanted"
             )
-            twins = [row[0] for row in self._rows(sql, *content_hashes) if row[0] is not None]
+            found = self._rows(sql, self.recipe_id, *content_hashes)
+            twins = [row[0] for row in found if row[0] is not None]
         last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
         return stored, twins, list(range(last + 1, last + 1 + len(url_keys)))
 
@@ -203,15 +215,23 @@ class _SQLite(Statements):
         # CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
         sql = (
             "SELECT page_keys.key, page_keys.page_id FROM json_each(?) AS wanted "
-            "CROSS JOIN page_keys ON page_keys.key = wanted.value AND page_keys.page_id <= "
+            "CROSS JOIN page_keys ON page_keys.key = wanted.value"
+        )
+        wanted = json.dumps(keys)
+        found = self._rows(f"{sql} LIMIT ?", wanted, limit)
+        if len(found) < limit:
+            return found  # so no key has more
+        sql += (
+            " AND page_keys.page_id <= "
             "coalesce((SELECT page_id FROM page_keys AS one WHERE one.key = wanted.value "
             "ORDER BY page_id LIMIT 1 OFFSET ?), ?)"
         )
-        return self._rows(sql, json.dumps(keys), limit - 1, _LAST_ID)
+        return self._rows(sql, wanted, limit - 1, _LAST_ID)
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?))"
-        return [Candidate(*row) for row in self._rows(sql, json.dumps(sorted(ids)))]
+        sql = f"{_CANDIDATE} IN (SELECT value FROM json_each(?)) AND recipe_id = ?"
+        rows = self._rows(sql, json.dumps(sorted(ids)), self.recipe_id)
+        return [Candidate(*row) for row in rows]
 
     def write(
         self,
@@ -231,7 +251,7 @@ class _SQLite(Statements):
             self._insert("page_keys", ("key", "page_id"), sorted(keys))
         if touched:
             names = ",".join(f"{name}=?" for name in TouchValues._fields[:-1])
-            self.connection.exec_driver_sql(
+            self._driver.executemany(
                 f"UPDATE pages SET {names}, error=NULL WHERE id=?",
                 [(*row[:-2], _to_text(row[-2]), row[-1]) for row in touched],
             )
@@ -243,7 +263,7 @@ class _SQLite(Statements):
             )
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
-        self.connection.exec_driver_sql(
+        self._driver.executemany(
             "INSERT INTO sites (host, first_seen) VALUES (?, ?) ON CONFLICT DO NOTHING",
             [(host, _to_text(now)) for host in sorted(hosts)],
         )
@@ -256,13 +276,12 @@ class _SQLite(Statements):
         return bool(self._rows(sql, url_key, _to_text(seen_at)))
 
     def _rows(self, sql: str, *parameters: Any) -> list[Any]:
-        return list(self.connection.exec_driver_sql(sql, parameters).all())
+        found: list[Any] = self._driver.execute(sql, parameters).fetchall()
+        return found
 
     def _insert(self, table: str, names: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
         marks = ",".join("?" * len(names))
-        self.connection.exec_driver_sql(
-            f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows
-        )
+        self._driver.executemany(f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows)
 
 
 class _PostgreSQL(Statements):
@@ -272,14 +291,14 @@ class _PostgreSQL(Statements):
     """
 
     _PAGE_TYPES = (
-        "bigint text text bytea text text int bytea bytea text bigint float8 bigint text text "
-        "boolean text int text bigint bytea boolean timestamptz timestamptz timestamptz"
+        "bigint text text bytea text text int bytea bytea bigint text bigint float8 bigint "
+        "text text boolean text int text bigint bytea boolean timestamptz timestamptz timestamptz"
     ).split()
     _TOUCH_TYPES = "text text text boolean text int bigint bytea boolean timestamptz bigint".split()
     _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: Connection, recipe_id: int) -> None:
+        super().__init__(connection, recipe_id)
         self._waiting: list[tuple[str, tuple[Any, ...]]] = []
 
     def lock(self, keys: Iterable[int], strength: ClusterLock) -> ClusterLock:
@@ -295,11 +314,12 @@ class _PostgreSQL(Statements):
         # One search in the index for each content, however many pages have it.
         twin = (
             "SELECT twin.id FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL "
-            "(SELECT id FROM pages WHERE content_hash = wanted.hash ORDER BY id LIMIT 1) AS twin"
+            "(SELECT id FROM pages WHERE content_hash = wanted.hash AND recipe_id = %s "
+            "ORDER BY id LIMIT 1) AS twin"
         )
         rows, twins, ids = self._send(
             (f"{_STORED} = ANY(%s::bytea[])", (_hexes(url_keys),)),
-            (twin, (_hexes(content_hashes),)),
+            (twin, (_hexes(content_hashes), self.recipe_id)),
             (
                 "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
                 (len(url_keys),),
@@ -317,8 +337,9 @@ class _PostgreSQL(Statements):
         return self._send((sql, (_numbers(keys), limit)))[0]
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
-        sql = f"{_CANDIDATE} = ANY(%s::bigint[])"
-        return [Candidate(*row) for row in self._send((sql, (_numbers(sorted(ids)),)))[0]]
+        sql = f"{_CANDIDATE} = ANY(%s::bigint[]) AND recipe_id = %s"
+        found = self._send((sql, (_numbers(sorted(ids)), self.recipe_id)))[0]
+        return [Candidate(*row) for row in found]
 
     def write(
         self,
@@ -415,7 +436,8 @@ def _hexes(values: Iterable[bytes]) -> str:
 
 
 def _to_text(value: datetime | None) -> str | None:
-    return None if value is None else value.strftime(_TIME)
+    # What strftime(_TIME) gives, in a fifth of the time; all times here are UTC.
+    return None if value is None else f"{value.isoformat(' ', 'microseconds')[:26]}Z"
 
 
 def _from_text(value: str) -> datetime:

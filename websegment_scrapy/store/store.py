@@ -99,11 +99,11 @@ class Store:
             raise StoreError(f"min_words is {min_words!r}: accepted is 1 and above")
         database = Database.open(url, create=True)
         try:
-            prepare(database, recipe, float(similarity))
+            info = prepare(database, recipe, float(similarity))
         except BaseException:
             database.close()
             raise
-        return cls(database, Rules(recipe, float(similarity), min_words), patience)
+        return cls(database, Rules(recipe, float(similarity), min_words, info.recipe_id), patience)
 
     def decide(self, record: PageRecord) -> Decision:
         """Decide one visit and write it down, in one transaction."""
@@ -166,7 +166,7 @@ class Store:
 
         while True:
             try:
-                return self._patiently(attempt)
+                return self.patiently(attempt)
             except LockTooWeak as weak:
                 strength = weak.needed
             except ValueError as error:
@@ -174,7 +174,7 @@ class Store:
                     f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
                 ) from error
 
-    def _patiently(self, attempt: Callable[[], T]) -> T:
+    def patiently(self, attempt: Callable[[], T]) -> T:
         """Try again while the database cannot be reached or written."""
         give_up = time.monotonic() + self.patience
         pause = FIRST_PAUSE
@@ -211,7 +211,7 @@ class Store:
         name = clean(name)
         found = self._crawls.get(name)
         if found is None:
-            found = self._patiently(lambda: self._write_crawl(name))
+            found = self.patiently(lambda: self._write_crawl(name))
             if len(self._crawls) > MAX_KNOWN:
                 self._crawls.clear()
             self._crawls[name] = found

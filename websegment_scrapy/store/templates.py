@@ -70,7 +70,7 @@ COUNT_ALL = 200
 SAMPLE = 16
 """Of a known site, one page in so many counts."""
 
-FORGET_EVERY = 50
+FORGET_EVERY = 25
 """Counted pages between two times of forgetting."""
 
 FORGET_SHARE = 0.01
@@ -79,10 +79,8 @@ FORGET_SHARE = 0.01
 WINDOW = 400
 """Counted pages at which all counts are halved."""
 
-_UPSERT = (
-    "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages, "
-    "sample = coalesce(template_counts.sample, excluded.sample)"
-)
+_ADD = "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages"
+_RECORDS = "json_to_recordset(%s::json) AS new(host text, part bigint, pages bigint, sample text)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,23 +240,32 @@ def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, in
 
 
 def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) -> None:
-    """Add to the counts; the rows are in ascending order of their keys."""
+    """Add to the counts; the rows are in ascending order of their keys.
+
+    Most parts are on one page only: a sample is kept from the second page on.
+    """
     if not rows:
         return
-    names = "host, part, pages, sample"
-    if connection.dialect.name == "postgresql":
-        objects = [dict(zip(names.split(", "), row, strict=True)) for row in rows]
-        source = (
-            f"SELECT {names} FROM json_to_recordset(%s::json) "
-            "AS new(host text, part bigint, pages bigint, sample text)"
-        )
-        parameters: Any = (json.dumps(objects),)
+    if connection.dialect.name != "postgresql":
         connection.exec_driver_sql(
-            f"INSERT INTO template_counts ({names}) {source} {_UPSERT}", parameters
+            "INSERT INTO template_counts (host, part, pages, sample) "
+            "VALUES (?1, ?2, ?3, CASE WHEN ?3 > 1 THEN ?4 END) "
+            f"{_ADD}, sample = coalesce(template_counts.sample, ?4)",
+            list(rows),
         )
         return
+    names = ("host", "part", "pages", "sample")
+    objects: Any = (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),)
     connection.exec_driver_sql(
-        f"INSERT INTO template_counts ({names}) VALUES (?, ?, ?, ?) {_UPSERT}", list(rows)
+        "INSERT INTO template_counts (host, part, pages) "
+        f"SELECT host, part, pages FROM {_RECORDS} {_ADD}",
+        objects,
+    )
+    connection.exec_driver_sql(
+        f"UPDATE template_counts SET sample = new.sample FROM {_RECORDS} "
+        "WHERE template_counts.host = new.host AND template_counts.part = new.part "
+        "AND template_counts.sample IS NULL AND template_counts.pages > 1",
+        objects,
     )
 
 

@@ -25,6 +25,7 @@ links or blocks (a block around a single one says no more than that), with at le
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -68,8 +69,8 @@ more pages it must be on to be a template (`sitelevel`)."""
 MAX_PARTS = 256
 """Parts that one page adds to its site's counts: its largest by letters."""
 
-SAMPLE_LENGTH = 60
-"""Characters kept of a part's text, for people."""
+SAMPLE_LENGTH, SAMPLE_TEXTS = 60, 12
+"""Characters kept of a part's text, for people, and text nodes looked at for them."""
 
 LINK_LETTERS = 4
 """Letters that a link without text counts for."""
@@ -141,7 +142,7 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     parent, tags = tree.parent.tolist(), [tree.tags[tag] for tag in tree.tag.tolist()]
     visible = tree.visible.tolist()
     context = _contexts(parent, tags)
-    names = {name: _hash_text("<>", name) for name in tree.tags}
+    names = {name: _hash_tag(name) for name in tree.tags}
     value, power, pieces = [0] * count, [1] * count, [0] * count
     letters, hashes, part = [0] * count, [0] * count, [False] * count
     link = tree.link.tolist()
@@ -214,24 +215,34 @@ def describe_parts(
     order = np.argsort(-hashed.letters[nodes], kind="stable")
     nodes = nodes[order[:limit]]
     signed = np.ascontiguousarray(hashed.hashes[nodes]).view(np.int64)
-    return PageParts(signed, tuple(_sample(tree, node) for node in nodes.tolist()))
+    return PageParts(signed, _samples(tree, nodes.tolist(), hashed))
 
 
-def _sample(tree: PageTree, node: int) -> str:
-    """Return a node's block and the beginning of its text, as people recognise it."""
-    above = node
-    while tree.tag_name(above) in TRANSPARENT or tree.is_text(above):
-        above = int(tree.parent[above])
-    pieces, length = [], 0
-    for below in range(node, int(tree.end[node])):
-        if tree.is_text(below) and tree.visible[below] == tree.visible[node]:
-            pieces.append(tree.text_of(below)[:SAMPLE_LENGTH])
-            length += len(pieces[-1]) + 1
-            if length > SAMPLE_LENGTH:
-                break
-    text = " ".join(" ".join(pieces).split())
-    text = text if len(text) <= SAMPLE_LENGTH else text[: SAMPLE_LENGTH - 1] + "…"
-    return f"{tree.tag_name(above)}: {text}"
+def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str, ...]:
+    """Return nodes' blocks and the beginning of their texts, as people recognise them."""
+    texts = np.flatnonzero((hashed.letters > 0) & (tree.text_end > tree.text_start))
+    beginnings = [
+        tree.text[start : min(start + SAMPLE_LENGTH + 1, end)]
+        for start, end in zip(
+            tree.text_start[texts].tolist(), tree.text_end[texts].tolist(), strict=True
+        )
+    ]
+    visible = tree.visible[texts].tolist()
+    first = np.searchsorted(texts, nodes).tolist()
+    last = np.searchsorted(texts, tree.end[nodes]).tolist()
+    samples = []
+    for node, low, high in zip(nodes, first, last, strict=True):
+        # A hidden text in a shown block is no part of it.
+        shown_here = bool(tree.visible[node])
+        among = range(low, min(high, low + SAMPLE_TEXTS))
+        pieces = " ".join(beginnings[k] for k in among if visible[k] == shown_here)
+        shown = " ".join(pieces.split())
+        shown = shown if len(shown) <= SAMPLE_LENGTH else shown[: SAMPLE_LENGTH - 1] + "…"
+        above = node
+        while (tag := tree.tag_name(above)) in TRANSPARENT or tag == TEXT:
+            above = int(tree.parent[above])
+        samples.append(f"{tag}: {shown}")
+    return tuple(samples)
 
 
 def _contexts(parent: list[int], tags: list[str]) -> list[str]:
@@ -251,6 +262,11 @@ def _hash_words(context: str, text: str) -> tuple[int, int]:
         return 0, 0
     size = letters_of(normal)
     return (_hash_text(context, normal) & ~3) | length_class(size), size
+
+
+@lru_cache(1024)
+def _hash_tag(name: str) -> int:
+    return _hash_text("<>", name)
 
 
 def _hash_text(kind: str, text: str) -> int:

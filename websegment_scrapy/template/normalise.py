@@ -50,7 +50,9 @@ def normal_text(text: str, *, keep_numbers: bool = False) -> str:
     if keep_numbers and not _LETTER.search(text):
         return " ".join(words(text))
     text = " ".join(words(_DATE.sub("0", text.lower())))
-    return _DIGITS.sub("0", _TOKEN.sub("0", text))
+    if len(text) >= TOKEN_LENGTH:
+        text = _TOKEN.sub("0", text)
+    return _DIGITS.sub("0", text)
 
 
 def letters_of(text: str) -> int:
