@@ -23,6 +23,8 @@ UNKNOWN_VOID = ("bgsound", "embed", "keygen", "source", "track", "wbr")
 _TOO_DEEP = "depth"
 _EMPTY = b"<html><body></body></html>"
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_TITLE = re.compile(r"<title\b[^>]*>", re.IGNORECASE)
+_TITLE_END = re.compile(r"</title", re.IGNORECASE)
 _TAG = re.compile(
     r"<!--.*?-->|<(script|style|textarea|title)\b.*?</\1\s*>|"
     r"<(/?)([a-zA-Z][^\s/>]*)(?:[^>\"']|\"[^\"]*\"|'[^']*')*>",
@@ -32,6 +34,7 @@ _TAG = re.compile(
 
 def parse_html(text: str) -> etree._Element:
     """Return the root element of ``text``; an empty document where there is nothing."""
+    text = _close_title(text)
     data = _to_bytes(text)
     root, too_deep = _parse(data)
     if too_deep:
@@ -41,6 +44,15 @@ def parse_html(text: str) -> etree._Element:
     assert root is not None
     _empty_void_elements(root)
     return root
+
+
+def _close_title(text: str) -> str:
+    """End a title that never ends where the next tag begins: it would swallow the whole page."""
+    match = _TITLE.search(text)
+    if match is None or _TITLE_END.search(text, match.end()):
+        return text
+    end = text.find("<", match.end())
+    return text if end < 0 else f"{text[:end]}</title>{text[end:]}"
 
 
 def limit_depth(text: str, depth: int = MAX_DEPTH) -> str:

@@ -1,4 +1,4 @@
-"""The columns that the first look at a page's text blocks is made from.
+"""The columns by which a page's text blocks are judged.
 
 Its own text (`block_text`), its place in the document (`block_place`), and here its neighbours and
 the page as a whole. None of them needs a layout, so pages that were not rendered are judged as
@@ -47,9 +47,6 @@ NEAR = (
 FAR = NEAR[:4]
 """Columns that are also looked at two blocks away, and three."""
 
-PAGE = "page_"
-"""How the names of the columns of the whole page begin."""
-
 WINDOWS = (5, 15)
 _TYPE = re.compile(r'"@type"\s*:\s*"(\w+)"')
 KINDS: dict[str, frozenset[str]] = {
@@ -85,19 +82,6 @@ class BlockFeatures:
 
     def __len__(self) -> int:
         return len(self.matrix)
-
-    def column(self, name: str) -> NDArray[np.float32]:
-        """Return one column."""
-        return self.matrix[:, self.names.index(name)]
-
-    @property
-    def page_values(self) -> list[float]:
-        """What is the same for all blocks: the columns of the page, in their order."""
-        return [
-            float(value)
-            for name, value in zip(self.names, self.matrix[0], strict=True)
-            if name.startswith(PAGE)
-        ]
 
 
 def block_features(tree: PageTree, lexicon: Lexicon) -> BlockFeatures | None:
@@ -179,4 +163,4 @@ def _page(columns: Columns, text: BlockText, flags: NDArray[np.int64]) -> None:
         "og_product": float("product" in tree.head.og_type),
     } | {f"is_{name}": float(not terms.isdisjoint(kinds)) for name, terms in KINDS.items()}
     for name, value in values.items():
-        columns[f"{PAGE}{name}"] = np.full(len(text), value)
+        columns[f"page_{name}"] = np.full(len(text), value)

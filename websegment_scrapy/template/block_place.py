@@ -74,25 +74,15 @@ _SHIFT = np.uint64(29)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockPlace:
-    """What the second look needs to know of the tree.
+    """What smoothing needs to know of the tree.
 
     Attributes
     ----------
-    low, high
-        For each level and block the range of blocks below the block's ancestor of that level.
-    groups
-        Numbers of the blocks' paths: by tags, and by tags and names.
-    heading
-        The last heading before or at each block, or -1.
     home, top
         The element that each block fills, and for each node the highest element around the same
         words.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
-    heading: NDArray[np.int64]
     home: NDArray[np.int64]
     top: NDArray[np.int64]
 
@@ -160,18 +150,15 @@ def place_columns(
     columns["name_grandparent"] = nodes.named[np.maximum(tree.parent[parent], 0)]
     columns["name_sum"] = nodes.name_sum[inner]
     columns["name_min"], columns["name_max"] = nodes.name_min[inner], nodes.name_max[inner]
-    low, high = _level_columns(columns, page, nodes, nodes.top[home])
-    groups = (
-        _path_columns(columns, page, "path", nodes.path[home]),
-        _path_columns(columns, page, "named", nodes.named_path[home]),
-    )
-    heading = _heading_columns(columns, page)
+    _level_columns(columns, page, nodes, nodes.top[home])
+    _path_columns(columns, page, "path", nodes.path[home])
+    _path_columns(columns, page, "named", nodes.named_path[home])
+    _heading_columns(columns, page)
     siblings = tree.parent[home].astype(np.float64)
     for offset in (-2, -1, 1, 2):
         same = shifted(siblings, offset, -9.0) == siblings
         columns[f"sibling{offset:+d}"] = same.astype(np.float64)
-    place = BlockPlace(low, high, groups, heading, nodes.top[home], nodes.top)
-    return place, nodes.own_flags
+    return BlockPlace(nodes.top[home], nodes.top), nodes.own_flags
 
 
 def _flags(tag: str) -> int:
@@ -218,7 +205,7 @@ def _names(
 
 def _level_columns(
     columns: Columns, page: BlockText, nodes: _Nodes, node: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> None:
     """Measure the ancestors of each block, from the nearest up."""
     tree, size = page.tree, len(page.tree)
     first = page.blocks.nodes[page.blocks.first[:-1]]
@@ -238,16 +225,13 @@ def _level_columns(
     headings = running((nodes.own_flags & _BIT["heading"] > 0).astype(np.float64))
     total = max(float(page.words.sum()), 1.0)
     before = np.cumsum(page.words) - page.words
-    low = np.empty((LEVELS, len(page)), dtype=np.int64)
-    high = np.empty_like(low)
     for level in range(LEVELS):
         words = nodes.below(nodes.word_run, node)
         some = np.maximum(words, 1.0)
-        low[level] = np.searchsorted(first, node)
-        high[level] = np.searchsorted(first, tree.end[node])
+        blocks = np.searchsorted(first, tree.end[node]) - np.searchsorted(first, node)
         columns[f"l{level}_words"] = words
         columns[f"l{level}_links"] = nodes.below(linked, node) / some
-        columns[f"l{level}_blocks"] = (high[level] - low[level]).astype(np.float64)
+        columns[f"l{level}_blocks"] = blocks.astype(np.float64)
         columns[f"l{level}_prose"] = nodes.below(written, node) / some
         columns[f"l{level}_sentences"] = nodes.below(sentences, node) / some
         columns[f"l{level}_headings"] = nodes.below(headings, node)
@@ -257,13 +241,10 @@ def _level_columns(
         columns[f"l{level}_name"] = nodes.named[node]
         columns[f"l{level}_place"] = (before - nodes.word_run[node]) / some
         node = nodes.top[np.maximum(tree.parent[node], 0)]
-    return low, high
 
 
-def _path_columns(
-    columns: Columns, page: BlockText, name: str, paths: NDArray[np.uint64]
-) -> NDArray[np.int64]:
-    """Measure all blocks of the same path together; return their numbers."""
+def _path_columns(columns: Columns, page: BlockText, name: str, paths: NDArray[np.uint64]) -> None:
+    """Measure all blocks of the same path together."""
     _, group, count = np.unique(paths, return_inverse=True, return_counts=True)
     words = np.bincount(group, page.words).astype(np.float64)
     some = np.maximum(words, 1.0)
@@ -275,11 +256,10 @@ def _path_columns(
     columns[f"{name}_mean"] = (words / count)[group]
     columns[f"{name}_links"] = (np.bincount(group, page.linked) / some)[group]
     columns[f"{name}_prose"] = (prose / some)[group]
-    return group
 
 
-def _heading_columns(columns: Columns, page: BlockText) -> NDArray[np.int64]:
-    """Measure the heading above each block; return where it is."""
+def _heading_columns(columns: Columns, page: BlockText) -> None:
+    """Measure the heading above each block."""
     count, index = len(page), np.arange(len(page))
     is_heading = columns["in_heading"] > 0
     last = np.maximum.accumulate(np.where(is_heading, index, -1))
@@ -300,4 +280,3 @@ def _heading_columns(columns: Columns, page: BlockText) -> NDArray[np.int64]:
     headings = np.append(np.flatnonzero(is_heading), count)
     following = headings[np.searchsorted(headings[:-1], index, side="right")]
     columns["words_to_heading"] = before[following] - before[index + 1]
-    return last

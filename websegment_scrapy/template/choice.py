@@ -1,10 +1,13 @@
 """How much of a page is main text: which of the likely blocks are kept.
 
-What is wanted is a high F1 of the words kept. Were the blocks independent, the best choice would
-follow from their probabilities alone (keep what is above half the F1 that can be reached; Lewis,
-1995). They are not: on a page of products all of a list is content or nothing is. So a few
-candidates, one for each of `LIMITS`, are measured, and a regression that has seen such choices
-on other pages says which has the highest F1. Keeping nothing is a candidate too.
+What is wanted is a high F1 of the words kept. With independent blocks the expected F1 is highest
+when those are kept whose probability is above half of the F1 that can be reached (Lewis: Evaluating
+and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
+every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
+promises less than `LEAST_GAIN`, nothing is kept: the page is all template.
+
+Pages often hold the same text twice, for small and for large screens; of equal blocks of at least
+`REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier.
 """
 
 from __future__ import annotations
@@ -14,69 +17,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from websegment_scrapy.template.block_features import BlockFeatures
+__all__ = ["choose", "without_repetitions"]
 
-__all__ = ["CHOICE_FEATURES", "LIMITS", "choice_features"]
-
-LIMITS = np.array(
-    "0.02 0.04 0.07 0.1 0.14 0.18 0.22 0.26 0.3 0.34 0.38 0.42 0.46 0.5 0.55 0.6 0.65 0.7 0.75 0.8 "
-    "0.85 0.9 1".split(),
-    dtype=np.float64,
-)
-"""Blocks of a higher probability are kept; above the last one there is none."""
-
-NEAR = 0.1
-SOME = 1e-6
-CHOICE_FEATURES = (
-    "limit", "gain", "gain_of_best", "words", "share", "blocks", "block_share", "mean", "reached",
-    "just_above", "just_below", "link_share", "shown_share", "words_per_block", "longest",
-    "page_best", "page_gain", "page_expected", "page_expected_share",
-)  # fmt: skip
-"""Columns of a candidate; those of the page (``page_…`` of the blocks) follow."""
+LEAST_GAIN = 0.35
+REPEATED_WORDS = 3
+CLEARLY = 0.2
+"""Chosen on held-out hosts of the training pages, each among a few values."""
 
 
-def choice_features(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one row for each of `LIMITS`: what would be kept, and what the page is like."""
-    words = page.text.words + SOME
+def choose(
+    probability: NDArray[np.float64], words: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], float]:
+    """Return which blocks are kept, and the probability above which they are.
+
+    Parameters
+    ----------
+    probability
+        That each block is main text.
+    words
+        Of each block.
+    """
     order = np.argsort(-probability, kind="stable")
-    sorted_p, sorted_words = probability[order], words[order]
-    kept_words = np.concatenate(([0.0], np.cumsum(sorted_words)))
-    kept_mass = np.concatenate(([0.0], np.cumsum(sorted_words * sorted_p)))
-    expected, total = kept_mass[-1], kept_words[-1]
-    gains = 2 * kept_mass / (kept_words + expected + SOME)
-    count = np.searchsorted(-sorted_p, -LIMITS, side="left")
-    above = np.searchsorted(-sorted_p, -(LIMITS + NEAR), side="left")
-    below = np.searchsorted(-sorted_p, -(LIMITS - NEAR), side="left")
-    kept = kept_words[count]
-    some = np.maximum(kept, SOME)
-    blocks = np.maximum(count, 1)
+    mass = np.cumsum((probability * words)[order])
+    total = np.cumsum(words[order]) + mass[-1]
+    gain = float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
+    limit = gain / 2 if gain >= LEAST_GAIN else 1.0
+    return (probability > limit) & (words > 0), limit
 
-    def share(column: str) -> NDArray[np.float64]:
-        values = page.column(column)[order] * sorted_words
-        found: NDArray[np.float64] = np.concatenate(([0.0], np.cumsum(values)))[count] / some
-        return found
 
-    longest = np.concatenate(([0.0], np.maximum.accumulate(sorted_words)))[count]
-    rows = np.column_stack(
-        [
-            LIMITS,
-            gains[count],
-            gains[count] / max(float(gains.max()), SOME),
-            kept,
-            kept / total,
-            count,
-            count / len(words),
-            kept_mass[count] / some,
-            kept_mass[count] / max(float(expected), SOME),
-            (kept - kept_words[above]) / np.maximum(kept, 1.0),
-            (kept_words[below] - kept) / np.maximum(kept, 1.0),
-            share("link_share"),
-            share("shown"),
-            kept / blocks,
-            longest,
-        ]
-    )
-    same = [sorted_p[0], gains.max(), expected, expected / total, *page.page_values]
-    return np.concatenate([rows, np.tile(same, (len(LIMITS), 1))], axis=1)
+def without_repetitions(
+    probability: NDArray[np.float64], words: NDArray[np.float64], texts: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the probabilities with 0 for blocks that say what another block says."""
+    found = probability.copy()
+    known: dict[str, int] = {}
+    for block in np.flatnonzero(words >= REPEATED_WORDS).tolist():
+        text = " ".join(texts[block].lower().split())
+        other = known.setdefault(text, block)
+        if other == block:
+            continue
+        if found[block] > found[other] + CLEARLY:
+            found[other] = 0.0
+            known[text] = block
+        else:
+            found[block] = 0.0
+    return found

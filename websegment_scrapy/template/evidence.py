@@ -1,7 +1,7 @@
 """Which evidence moved the judgement of a block: what would change if it were as usual.
 
 For each kind of evidence its columns are set to what is usual on the page (the median over its
-blocks), and the last look is asked again: the difference of the log odds is what the evidence was
+blocks), and the trees are asked again: the difference of the log odds is what the evidence was
 worth. It is an answer for people, not a decomposition: of kinds that say the same each counts for
 little.
 """
@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from websegment_scrapy.template.content import second_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,26 +34,24 @@ EVIDENCE: dict[str, tuple[str, ...]] = {
 }
 """Kinds of evidence, by how the names of their columns begin; a column is of the first that fits.
 
-Columns of neighbours are ``blocks around``, what the first look said is ``first look``, and what is
-left is the block's ``own text``.
+Columns of neighbours are ``blocks around``; what is left is the block's ``own text``.
 """
 
-OWN, FIRST_LOOK, AROUND = "own text", "first look", "blocks around"
+OWN, AROUND = "own text", "blocks around"
 
 
 def evidence_of(judgement: Judgement, model: ContentModel) -> dict[str, NDArray[np.float64]]:
     """Return for each kind of evidence what it adds to each block's log odds of main text."""
-    matrix = second_matrix(judgement.page, judgement.first)
-    whole = model.second.log_odds(matrix)
+    matrix = judgement.page.matrix
+    whole = model.trees.log_odds(matrix)
     usual = np.median(matrix, axis=0)
     kinds = [_kind(name) for name in judgement.page.names]
-    kinds += [FIRST_LOOK] * (matrix.shape[1] - len(kinds))
     found = {}
     for kind in dict.fromkeys(kinds):
         columns = [number for number, own in enumerate(kinds) if own == kind]
         changed = matrix.copy()
         changed[:, columns] = usual[columns]
-        found[kind] = whole - model.second.log_odds(changed)
+        found[kind] = whole - model.trees.log_odds(changed)
     return found
 
 
