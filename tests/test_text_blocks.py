@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.block_features import block_features
-from websegment_scrapy.template.block_place import LEVELS, shifted
+from websegment_scrapy.template.block_features import BlockFeatures, block_features
+from websegment_scrapy.template.block_place import shifted
 from websegment_scrapy.template.block_text import (
     CLASSES,
     COMMA,
@@ -23,6 +23,10 @@ from websegment_scrapy.template.block_text import (
 from websegment_scrapy.template.lexicon import Lexicon, name_words
 
 NO_WORDS = Lexicon({}, {}, {})
+
+
+def column(page: BlockFeatures, name: str) -> np.ndarray:
+    return page.matrix[:, page.names.index(name)]
 
 
 def texts(html: str) -> list[str]:
@@ -101,14 +105,13 @@ def test_columns_say_where_a_block_stands() -> None:
     )
     page = block_features(build_tree(html), Lexicon({"home": -1.0}, {}, {}))
     assert page is not None
-    assert page.column("in_nav").tolist() == [1, 0, 0, 0]
-    assert page.column("in_main").tolist() == [0, 1, 1, 1]
-    assert page.column("lexicon").tolist() == [-1, 0, 0, 0]
-    assert page.column("heading_distance").tolist() == [999, 0, 1, 2]
-    assert page.column("path_count").tolist() == [1, 1, 2, 2]
-    assert page.column("l0_words").tolist() == [1, 1, 3, 2]
-    assert page.column("l1_words").tolist() == [7, 6, 6, 6]
-    assert page.place.low.shape == (LEVELS, 4)
+    assert column(page, "in_nav").tolist() == [1, 0, 0, 0]
+    assert column(page, "in_main").tolist() == [0, 1, 1, 1]
+    assert column(page, "lexicon").tolist() == [-1, 0, 0, 0]
+    assert column(page, "heading_distance").tolist() == [999, 0, 1, 2]
+    assert column(page, "path_count").tolist() == [1, 1, 2, 2]
+    assert column(page, "l0_words").tolist() == [1, 1, 3, 2]
+    assert column(page, "l1_words").tolist() == [7, 6, 6, 6]
     assert np.isfinite(page.matrix).all()
 
 

@@ -81,8 +81,8 @@ class _Writer:
             new_item = bool(place.containers) and place.containers[-1].node not in self.begun
             if before is not None and not _goes_on(before, place, new_item=new_item):
                 lines.append(_shared_margin(before, place))
-            for line in self._lines(place, list(group)):
-                lines.append(f"{self._margin(place)}{line}".rstrip())
+            written = self._lines(place, list(group))
+            lines.extend(f"{self._margin(place)}{line}".rstrip() for line in written)
             before = place
         return "\n".join(lines)
 

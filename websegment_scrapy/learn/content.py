@@ -107,6 +107,7 @@ def train_content(
     examples: Sequence[ContentExample],
     *,
     seed: int = SEED,
+    boosting: Boosting = BOOSTING,
     progress: Progress = silent,
 ) -> ContentModel:
     """Train all parts of the model.
@@ -117,12 +118,19 @@ def train_content(
         The pages.
     seed
         Of all random choices.
+    boosting
+        How the trees are grown.
     progress
         Shows how far it is.
     """
+    from threadpoolctl import threadpool_limits
+
     pages = _columns(examples, seed, progress)
     rows = _Rows(examples, pages, seed)
-    trees = fit_trees(rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=BOOSTING)
+    with threadpool_limits(1):  # sums in another order would change the last digits
+        trees = fit_trees(
+            rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=boosting
+        )
     return ContentModel(
         features=pages[0].names,
         lexicon=make_lexicon(example.counts for example in examples),
