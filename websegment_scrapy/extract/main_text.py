@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.page.reading import Reader
+from websegment_scrapy.page.told import BODY, told_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.segment.segments import Role, Segment
     from websegment_scrapy.template.page_templates import PageTemplates
 
-__all__ = ["assign_roles", "kept_text", "main_segment", "roles_by_templateness"]
+__all__ = ["assign_roles", "kept_text", "main_segment", "roles_by_templateness", "told_text"]
 
 MOSTLY = 0.5
 """Share of its words from which a segment is main text."""
@@ -51,9 +52,23 @@ def kept_text(tree: PageTree, templates: PageTemplates, *, repeated: bool = Fals
     of the page alone.
     """
     nodes = templates.nodes[templates.kept] if repeated else templates.main
+    if not len(nodes):
+        return told_text(tree)
     if tree.visible[nodes].all():
         return Reader(tree).text(nodes)
     return Reader(tree, templates.nodes).text(nodes)
+
+
+def told_text(tree: PageTree) -> str:
+    """Return what a page without main text tells machines instead.
+
+    The longest ``articleBody`` of its JSON-LD; the description of a page that has no text at all
+    because a script would have brought it.
+    """
+    bodies = told_texts(tree.scripts, (BODY,))
+    if bodies:
+        return max(bodies, key=len)
+    return "" if (tree.text_end > tree.text_start).any() else tree.head.description
 
 
 def roles_by_templateness(
