@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -201,6 +202,23 @@ def test_twenty_thousand_blocks_take_bounded_time() -> None:
     found = extract(html, model=judge)
     assert time.perf_counter() - started < 20
     assert found.words in (0, 160_000)
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_what_a_page_tells_machines_stands_for_text_that_it_does_not_show(markdown: bool) -> None:
+    body = "The whole article is told to machines, and a script would show it to people later."
+    told = json.dumps({"@context": "https://schema.org", "articleBody": body})
+    html = f"<script type='application/ld+json'>{told}</script><div id=app></div>"
+    assert extract(html, markdown=markdown).main_text == body
+
+
+@pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])
+def test_markdown_has_the_words_of_the_text(method: str) -> None:
+    for seed in range(5):
+        html = content_page(seed).html
+        text = extract(html, main_text=method).main_text
+        marked = extract(html, main_text=method, markdown=True).main_text
+        assert re.findall(r"\w+", marked) == re.findall(r"\w+", text)
 
 
 @pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])
