@@ -11,7 +11,7 @@ PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11
 	&& { command -v "$$name"; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean
+.PHONY: help demo test floors lint format clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
@@ -27,6 +27,9 @@ test: .venv/installed ## check style and types, then run all tests (needs a brow
 	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
 	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest
+
+floors: .venv/installed ## measure the pages of the accuracy gate and raise their floors
+	@$(BIN)/python -m tests.gate
 
 lint: .venv/installed ## check style and types
 	$(BIN)/ruff check .

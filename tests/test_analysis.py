@@ -20,19 +20,41 @@ def title(html: str) -> str:
     return analyze(html).title
 
 
-def test_the_main_text_is_the_largest_segment_that_is_not_half_links() -> None:
+def test_by_the_papers_rule_the_main_text_is_the_largest_segment_not_half_links() -> None:
     links = "".join(f"<li><a href=/{n}>{prose(n, 30)}</a></li>" for n in range(20))
-    found = analyze(f"<ul>{links}</ul><h1>T</h1><p>{prose(1, 50)}</p><hr><p>small print")
+    html = f"<ul>{links}</ul><h1>T</h1><p>{prose(1, 50)}</p><hr><p>small print"
+    found = analyze(html, main_text="largest")
     assert found.main_text.endswith(prose(1, 50))
     assert [segment.role for segment in found.segments].count("main") == 1
     assert found.segments[0].role == "links"
     assert found.words < found.page_words
 
 
-def test_a_page_of_links_has_no_main_text() -> None:
-    found = analyze("<ul><li><a href=/a>one two three</a><li><a href=/b>four five</a></ul>")
+def test_by_the_papers_rule_a_page_of_links_has_no_main_text() -> None:
+    html = "<ul><li><a href=/a>one two three</a><li><a href=/b>four five</a></ul>"
+    found = analyze(html, main_text="largest")
     assert found.main_text == ""
     assert found.words == 0
+
+
+def test_all_segments_that_are_not_template_are_main() -> None:
+    menu = "".join(f"<li><a href=/{n}>Menu {n}</a></li>" for n in range(12))
+    parts = "".join(f"<h2>Part {n}</h2><p>{prose(n, 60)}</p>" for n in range(4))
+    html = (
+        f"<nav><ul>{menu}</ul></nav><main><article><h1>A story</h1>{parts}</article></main>"
+        "<hr><footer><p>All rights reserved. Imprint. Privacy policy.</p></footer>"
+    )
+    found = analyze(html)
+    for number in range(4):
+        assert prose(number, 60) in found.main_text
+    assert "rights reserved" not in found.main_text
+    roles = [segment.role for segment in found.segments]
+    assert roles[0] == "navigation"
+    assert roles[-1] == "footer"
+    assert roles.count("main") >= 4
+    for segment in found.segments:
+        assert segment.templateness is not None
+        assert (segment.templateness < 0.5) == (segment.role == "main")
 
 
 def test_segments_partition_the_leaves_and_their_xpaths_cover_them() -> None:

@@ -82,6 +82,19 @@ def test_extract_writes_texts_or_json(tmp_path: Path) -> None:
     assert [set(found) for found in pages] == [{"url", "title", "main_text"}] * 2
 
 
+@pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])
+def test_extract_marks_headings_and_lists_as_markdown(tmp_path: Path, method: str) -> None:
+    items = "".join(f"<li>{prose(number, 12)}</li>" for number in range(3))
+    html = f"<article><h1>Story</h1><p>{prose(1, 80)}</p><ol>{items}</ol></article>"
+    (tmp_path / "page.html").write_text(html)
+    done = run("extract", "--format", "markdown", "--main-text", method, "page.html",
+               folder=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert prose(1, 80) in done.stdout
+    if method == "learned":
+        assert f"\n1. {prose(0, 12)}\n2. {prose(1, 12)}\n3. " in done.stdout
+
+
 def test_standard_input_is_a_page_or_json_lines_of_pages() -> None:
     done = run("extract", "-", stdin=page(prose(1)).encode())
     assert done.stdout.strip().endswith(prose(1))

@@ -130,7 +130,7 @@ def fold_models(
             for page, example in zip(pages, examples, strict=True)
             if example is not None and fold(page) != number
         ]
-        models.append(train_content(seen))
+        models.append(train_content(seen, threads=None))
     return lambda page: models[fold(page)]
 
 

@@ -1,7 +1,8 @@
 """The main text as Markdown: headings, lists, tables, code and quotes keep their form.
 
-Text is written as it is, with a backslash where the start of a line would mean something; links and
-emphasis are left out, because what is wanted is the text.
+Text is written as it is, with a backslash where it would mean something at the start of a line or
+as an HTML tag; links and emphasis are left out, because what is wanted is the text. A table that is
+there for the layout is none: its texts are paragraphs.
 """
 
 from __future__ import annotations
@@ -22,9 +23,29 @@ if TYPE_CHECKING:
 
 __all__ = ["markdown_text"]
 
-_LISTS = frozenset({"ul", "ol", "menu", "dir"})
-_MEANS_SOMETHING = re.compile(r"(\d*)((?:#{1,6}|[>+*-]|(?<=\d)[.)])(?:\s|$)|`{3})")
-INDENT = "  "
+LONGEST_CELL = 500
+"""Characters of a cell above which a table is there for the layout."""
+
+_NOT_IN_CELLS = HEADINGS | {"table", "pre", "ul", "ol", "blockquote", "article", "section"}
+_MEANS_SOMETHING = re.compile(
+    r"(\d*)((?:#{1,6}|[>+*-]|(?<=\d)[.)])(?:\s|$)|`{3}|~{3}|(?:[-=]+|[*_]{3,})\s*$)"
+)
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_FENCE = re.compile(r"`{3,}")
+QUOTE = ">"
+
+
+@dataclass(frozen=True, slots=True)
+class _Container:
+    """A quote or an item of a list, whose mark stands before the lines in it."""
+
+    node: int
+    mark: str
+
+    @property
+    def margin(self) -> str:
+        """What stands before all lines but an item's first one."""
+        return "> " if self.mark == QUOTE else " " * (len(self.mark) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,111 +54,166 @@ class _Place:
 
     block: int
     heading: int = 0
-    is_code: bool = False
-    item: int = -1
-    marker: str = ""
-    depth: int = 0
-    row: int = -1
+    code: int = -1
     table: int = -1
-    quotes: int = 0
+    containers: tuple[_Container, ...] = ()
 
 
 def markdown_text(tree: PageTree, templates: PageTemplates) -> str:
     """Return the text that is not template as Markdown."""
-    reader = Reader(tree, templates.nodes)
-    places: dict[int, _Place] = {}
-
-    def place_of(node: int) -> _Place:
-        parent = int(tree.parent[node])
-        if parent not in places:
-            places[parent] = _place(tree, parent)
-        return places[parent]
-
-    chunks: list[tuple[_Place, str]] = []
-    for place, nodes in groupby(templates.main.tolist(), key=place_of):
-        text = reader.text(np.fromiter(nodes, np.int64))
-        if chunks and place.row >= 0 and chunks[-1][0].row == place.row:
-            chunks[-1] = (chunks[-1][0], f"{chunks[-1][1]} | {_one_line(text)}")
-        else:
-            chunks.append((place, _one_line(text) if place.row >= 0 else text))
-    lines: list[str] = []
-    before: _Place | None = None
-    for place, text in chunks:
-        if before is not None and not _belong_together(before, place):
-            lines.append(_quoted("", min(before.quotes, place.quotes)))
-        lines.extend(_quoted(line, place.quotes) for line in _written(text, place, before))
-        before = place
-    return "\n".join(lines)
+    return _Writer(tree, templates).write(templates.main.tolist())
 
 
-def _place(tree: PageTree, node: int) -> _Place:
-    """Look at the elements from a text's parent up."""
-    block = item = row = table = -1
-    heading = depth = quotes = 0
-    is_code, marker, in_cell = False, "", False
-    while node >= 0:
-        name = tree.tag_name(node)
-        if block < 0 and name in BLOCK:
-            block = node
-        if name in HEADINGS and not heading:
-            heading = int(name[1])
-        elif name == "pre":
-            is_code = True
-        elif name == "li" and item < 0:
-            item = node
-        elif name in _LISTS:
-            depth += 1
-            if item >= 0 and not marker:
-                marker = f"{int(tree.nth[item])}." if name == "ol" else "-"
-        elif name in TABLE_CELLS and row < 0:
-            in_cell = True
-        elif name == "tr" and in_cell and row < 0:
-            row = node
-        elif name == "table" and row >= 0 and table < 0:
-            table = node
-        elif name == "blockquote":
-            quotes += 1
-        node = int(tree.parent[node])
-    if is_code or heading:
-        row = table = -1
-    return _Place(block, heading, is_code, item, marker, depth, row, table, quotes)
+class _Writer:
+    def __init__(self, tree: PageTree, templates: PageTemplates) -> None:
+        self.tree = tree
+        self.parent: list[int] = tree.parent.tolist()
+        self.names = [tree.tags[number] for number in tree.tag.tolist()]
+        self.reader = Reader(tree, templates.nodes)
+        self.places: dict[int, _Place] = {}
+        self.is_data: dict[int, bool] = {}
+        self.begun: set[int] = set()
+
+    def write(self, nodes: list[int]) -> str:
+        lines: list[str] = []
+        before: _Place | None = None
+        for place, group in groupby(nodes, key=self._place_of):
+            new_item = bool(place.containers) and place.containers[-1].node not in self.begun
+            if before is not None and not _goes_on(before, place, new_item=new_item):
+                lines.append(_shared_margin(before, place))
+            written = self._lines(place, list(group))
+            lines.extend(f"{self._margin(place)}{line}".rstrip() for line in written)
+            before = place
+        return "\n".join(lines)
+
+    def _margin(self, place: _Place) -> str:
+        margin = ""
+        for container in place.containers:
+            is_new = container.node not in self.begun
+            margin += f"{container.mark} " if is_new else container.margin
+            self.begun.add(container.node)
+        return margin
+
+    def _lines(self, place: _Place, nodes: list[int]) -> list[str]:
+        if place.table >= 0:
+            return self._table(nodes)
+        text = self.reader.text(np.array(nodes, dtype=np.int64))
+        if place.heading:
+            return [f"{'#' * place.heading} {_plain(' '.join(text.split()))}"]
+        if place.code >= 0:
+            longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+            fence = "`" * (longest + 1)
+            return [fence, *text.split("\n"), fence]
+        return [_escaped(line) for line in text.split("\n") if line]
+
+    def _table(self, nodes: list[int]) -> list[str]:
+        """Write the rows of a table in which something is kept, all equally wide."""
+        texts: dict[int, str] = {}
+        for cell, group in groupby(nodes, key=lambda node: self._above(node, TABLE_CELLS)):
+            text = self.reader.text(np.array(list(group), dtype=np.int64))
+            texts[cell] = _plain(" ".join(text.split())).replace("|", "\\|")
+        kept = dict.fromkeys(self.parent[cell] for cell in texts)
+        rows = [[texts.get(cell, "") for cell in self._cells(row)] for row in kept]
+        width = max(len(row) for row in rows)
+        lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in rows]
+        return [lines[0], "|" + " --- |" * width, *lines[1:]]
+
+    def _cells(self, row: int) -> list[int]:
+        inside = range(row + 1, int(self.tree.end[row]))
+        return [
+            node for node in inside if self.parent[node] == row and self.names[node] in TABLE_CELLS
+        ]
+
+    def _above(self, node: int, names: frozenset[str]) -> int:
+        while self.names[node] not in names:
+            node = self.parent[node]
+        return node
+
+    def _place_of(self, node: int) -> _Place:
+        parent = self.parent[node]
+        if parent not in self.places:
+            self.places[parent] = self._look_up(parent)
+        return self.places[parent]
+
+    def _look_up(self, node: int) -> _Place:
+        """Look at the elements from a text's parent up."""
+        block, heading, code, table, in_cell = -1, 0, -1, -1, False
+        containers: list[_Container] = []
+        item = -1
+        while node >= 0:
+            name = self.names[node]
+            if block < 0 and name in BLOCK:
+                block = node
+            if name in HEADINGS and not heading:
+                heading = int(name[1])
+            elif name == "pre":
+                code = node
+            elif name in TABLE_CELLS:
+                in_cell = True
+            elif name == "table":
+                if in_cell and self._holds_data(node):
+                    block, heading, code, table, containers, item = node, 0, -1, node, [], -1
+                in_cell = False
+            elif name == "blockquote":
+                containers.append(_Container(node, QUOTE))
+            elif name == "li":
+                item = node
+                containers.append(_Container(node, "-"))
+            elif name == "ol" and item >= 0:
+                containers[-1] = _Container(item, f"{int(self.tree.nth[item])}.")
+            if name in ("ul", "ol", "menu", "dir"):
+                item = -1
+            node = self.parent[node]
+        return _Place(block, heading, code, table, tuple(reversed(containers)))
+
+    def _holds_data(self, table: int) -> bool:
+        """Say whether a table is one: rows and columns, and no running text in its cells."""
+        if table not in self.is_data:
+            self.is_data[table] = self._has_rows_and_columns(table)
+        return self.is_data[table]
+
+    def _has_rows_and_columns(self, table: int) -> bool:
+        tree, end = self.tree, int(self.tree.end[table])
+        cells: dict[int, int] = {}
+        for node in range(table + 1, end):
+            name = self.names[node]
+            if name in _NOT_IN_CELLS:
+                return False
+            if name in TABLE_CELLS:
+                row = self.parent[node]
+                cells[row] = cells.get(row, 0) + 1
+                if tree.text_end[int(tree.end[node]) - 1] - tree.text_start[node] > LONGEST_CELL:
+                    return False
+        return len(cells) > 1 and max(cells.values()) > 1
 
 
-def _written(text: str, place: _Place, before: _Place | None) -> list[str]:
-    """Write one text; it may have several lines."""
-    if place.heading:
-        return [f"{'#' * place.heading} {_one_line(text)}"]
-    if place.is_code:
-        return ["```", *text.split("\n"), "```"]
-    if place.row >= 0:
-        first = before is None or before.table != place.table
-        cells = text.count(" | ") + 1
-        return [f"| {text} |", *(["|" + " --- |" * cells] if first else [])]
-    lines = [_escaped(line) for line in text.split("\n") if line]
-    if place.item < 0 or not place.marker:
-        return lines
-    margin = INDENT * max(place.depth - 1, 0)
-    hang = margin + " " * (len(place.marker) + 1)
-    goes_on = before is not None and before.item == place.item
-    head = hang if goes_on else f"{margin}{place.marker} "
-    return [f"{head if number == 0 else hang}{line}" for number, line in enumerate(lines)]
-
-
-def _belong_together(before: _Place, place: _Place) -> bool:
+def _goes_on(before: _Place, place: _Place, *, new_item: bool) -> bool:
     """Say whether no empty line stands between: rows of a table, items of a list."""
-    if before.table >= 0 or place.table >= 0:
-        return before.table == place.table
-    return before.item >= 0 and place.item >= 0 and before.item != place.item
+    if before.table >= 0 and before.table == place.table:
+        return True
+    if not new_item or place.containers[-1].mark == QUOTE or not before.containers:
+        return False
+    marks = [container.mark for container in before.containers]
+    own = [container.mark for container in place.containers]
+    return marks[-1] != QUOTE and marks.count(QUOTE) == own.count(QUOTE)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _shared_margin(before: _Place, place: _Place) -> str:
+    """Return what stands on an empty line between two texts: the marks of quotes around both."""
+    margin = ""
+    for first, second in zip(before.containers, place.containers, strict=False):
+        if first != second:
+            break
+        margin += first.margin
+    return margin.rstrip()
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub(r"\\<", text)
 
 
 def _escaped(line: str) -> str:
     match = _MEANS_SOMETHING.match(line)
-    return f"{match[1]}\\{line[match.end(1) :]}" if match else line
-
-
-def _quoted(line: str, quotes: int) -> str:
-    return f"{'> ' * quotes}{line}".rstrip() if quotes else line
+    if match:
+        line = f"{match[1]}\\{line[match.end(1) :]}"
+    return _plain(line)

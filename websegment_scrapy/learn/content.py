@@ -126,6 +126,8 @@ def train_content(
     examples: Sequence[ContentExample],
     *,
     seed: int = SEED,
+    boosting: Boosting = BOOSTING,
+    threads: int | None = 1,
     progress: Progress = silent,
 ) -> ContentModel:
     """Train all parts of the model.
@@ -136,12 +138,22 @@ def train_content(
         The pages.
     seed
         Of all random choices.
+    boosting
+        How the trees are grown.
+    threads
+        That grow them. More than one add in another order, which changes the last digits; ``None``
+        takes all cores.
     progress
         Shows how far it is.
     """
+    from threadpoolctl import threadpool_limits
+
     pages = _columns(examples, seed, progress)
     rows = _Rows([*examples, *examples], pages, seed)
-    trees = fit_trees(rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=BOOSTING)
+    with threadpool_limits(threads):
+        trees = fit_trees(
+            rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=boosting
+        )
     return ContentModel(
         features=pages[0].names,
         lexicon=make_lexicon(example.counts for example in examples),

@@ -55,6 +55,7 @@ class Nodes:
     attributes: dict[str, dict[int, str]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     scripts: list[str] = field(default_factory=list)
+    blank_before: dict[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -116,6 +117,7 @@ class _Walker:
         self.opaque = 0
         self.pre = 0
         self.space = False
+        self.blank: str | None = None
 
     def start(self, element: etree._Element) -> None:
         nodes, attrib = self.nodes, element.attrib
@@ -155,6 +157,7 @@ class _Walker:
             self.opaque += 1
         if tag in ("pre", "textarea", "listing", "xmp"):
             self.pre += 1
+            self.blank = None
         self.text(element.text)
 
     def close(self, element: etree._Element) -> None:
@@ -178,6 +181,8 @@ class _Walker:
         if not text.strip(BLANK):
             counter[TEXT] = counter.get(TEXT, 0) + 1
             self.space = True
+            if self.blank is not None:
+                self.blank += text
             return
         if self.opaque:
             counter[TEXT] = counter.get(TEXT, 0) + 1
@@ -190,9 +195,18 @@ class _Walker:
             TEXT, parent, hidden=self.nodes.hidden[parent], link=self.nodes.link[parent], text=clean
         )
         self.nodes.text_rank[index] = rank
+        if self.pre:
+            self._keep_blank(index, text)
         self.nodes.space_before[index] = self.space or text[0].isspace()
         self.nodes.end[index] = index + 1
         self.space = text[-1].isspace()
+
+    def _keep_blank(self, index: int, text: str) -> None:
+        """Keep the line breaks around a text in ``pre``, which its node does without."""
+        if self.blank is not None:
+            before = text[: len(text) - len(text.lstrip("\r\n"))]
+            self.nodes.blank_before[index] = (self.blank + before).replace("\r\n", "\n")
+        self.blank = text[len(text.rstrip("\r\n")) :]
 
     def _add(self, tag: str, parent: int, *, hidden: bool, link: int, text: str = "") -> None:
         nodes = self.nodes
@@ -298,6 +312,7 @@ def _freeze(
         attributes=nodes.attributes,
         names=nodes.names,
         scripts=tuple(nodes.scripts),
+        blank_before=nodes.blank_before,
     )
 
 

@@ -55,8 +55,8 @@ class Reader:
     """Joins the text of any leaves of one page into lines and paragraphs.
 
     Paragraphs are separated by an empty line, list items and rows by a line break, cells by a
-    tab; text that the page runs together stays together. Where other text lies between two
-    leaves, a paragraph ends.
+    tab; text that the page runs together stays together, and ``pre`` keeps its white space.
+    Where other text lies between two leaves, a paragraph ends.
 
     Parameters
     ----------
@@ -95,4 +95,7 @@ class Reader:
             return "\n"
         if gap & CELL:
             return "\t"
+        blank = self.tree.blank_before.get(leaf)
+        if blank is not None:
+            return blank
         return " " if gap & SPACE or self.tree.space_before[leaf] else ""

@@ -65,6 +65,8 @@ class PageTree:
         Span of each text node in ``text``; equal for elements.
     space_before
         Text nodes: whether white space stands between this and the text before it.
+    blank_before
+        Text nodes in ``pre`` after its first: the white space before them, as written.
     link
         Index into ``links`` of the ``a href`` around the node, or -1.
     leaves
@@ -100,6 +102,7 @@ class PageTree:
     attributes: Mapping[str, Mapping[int, str]]
     names: Mapping[int, str]
     scripts: tuple[str, ...]
+    blank_before: Mapping[int, str]
 
     def __len__(self) -> int:
         return len(self.parent)

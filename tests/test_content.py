@@ -1,0 +1,230 @@
+"""Our own main text: learning it, judging by it, and bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from tests.content_pages import content_page, small_model
+from websegment_scrapy import analyze
+from websegment_scrapy.evaluate.extraction import evaluate_extraction
+from websegment_scrapy.evaluate.metrics import word_f1
+from websegment_scrapy.extraction import extract
+from websegment_scrapy.learn.boosting import Boosting, fit_trees, read_trees
+from websegment_scrapy.learn.content import content_examples, fold_of
+from websegment_scrapy.learn.lexicon import MIN_HOSTS, WordCounts, make_lexicon
+from websegment_scrapy.model_files import ModelError
+from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.template.choice import LEAST_GAIN, choose, without_repetitions
+from websegment_scrapy.template.content import ContentModel, shipped_content_model
+from websegment_scrapy.template.page_templates import page_templates
+
+FILES = ("content-any.json", "content-any.npz")
+PROBABILITIES = st.floats(0, 1).map(lambda value: round(value, 3))
+
+
+@cache
+def model() -> ContentModel:
+    return small_model()
+
+
+def test_trees_of_sixteen_leaves_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(16)
+    matrix = rng.normal(size=(3000, 6)).round(1)
+    target = matrix[:, 0] * matrix[:, 1] + np.abs(matrix[:, 2]) + matrix[:, 3] ** 2
+    kinds = ((HistGradientBoostingClassifier, target > 1), (HistGradientBoostingRegressor, target))
+    for kind, wanted in kinds:
+        fitted = kind(max_leaf_nodes=16, max_iter=20, random_state=0).fit(matrix, wanted)
+        trees = read_trees(fitted, leaves=16)
+        assert trees.value.shape == (20, 16)
+        whole = fitted.decision_function if wanted.dtype == bool else fitted.predict
+        assert trees.log_odds(matrix) == pytest.approx(whole(matrix))
+
+
+def test_trees_of_another_size_are_refused() -> None:
+    matrix, target = np.arange(100.0).reshape(-1, 1), np.arange(100) > 40
+    with pytest.raises(ValueError, match="8 or 16 leaves, not 31"):
+        fit_trees(matrix, target, seed=0, boosting=Boosting(iterations=1, leaves=31))
+
+
+@given(st.lists(st.tuples(PROBABILITIES, st.integers(0, 40)), min_size=1, max_size=8))
+def test_the_choice_has_the_highest_expected_f1_of_all_limits(
+    blocks: list[tuple[float, int]],
+) -> None:
+    probability = np.array([chance for chance, _ in blocks])
+    words = np.array([count for _, count in blocks], dtype=np.float64)
+
+    def gain(kept: np.ndarray) -> float:
+        total = words[kept].sum() + probability @ words
+        return float(2 * (probability * words)[kept].sum() / total) if total else 0.0
+
+    best = max(gain(probability >= limit) for limit in [*probability.tolist(), 2.0])
+    kept, limit = choose(probability, words)
+    if best < LEAST_GAIN - 1e-9:
+        assert not kept.any()
+    elif best > LEAST_GAIN + 1e-9:
+        assert gain(kept) == pytest.approx(best)
+        assert limit == pytest.approx(best / 2)
+    assert not kept[words == 0].any()
+
+
+def test_of_equal_blocks_the_first_is_kept_unless_a_later_one_is_likelier() -> None:
+    texts = ["one  two three", "One two three", "a b", "a b", "x y z", "X y z"]
+    words = np.array([3.0, 3, 2, 2, 3, 3])
+    found = without_repetitions(np.array([0.9, 0.8, 0.7, 0.7, 0.5, 0.9]), words, texts)
+    assert found.tolist() == [0.9, 0, 0.7, 0.7, 0, 0.9]
+
+
+def test_words_of_few_sites_are_no_part_of_the_lexicon() -> None:
+    counts = [
+        WordCounts(f"host {number % MIN_HOSTS}", {"often": 1.0, "seldom": 0.0}, {}, {})
+        for number in range(20)
+    ]
+    counts += [WordCounts("host 0", {"private": 1.0}, {}, {}) for _ in range(20)]
+    lexicon = make_lexicon(counts)
+    assert set(lexicon.short) == {"often", "seldom"}
+    assert lexicon.short["often"] > 0 > lexicon.short["seldom"]
+    assert not lexicon.long
+    assert not lexicon.names
+
+
+def test_hosts_are_dealt_the_same_way_everywhere() -> None:
+    assert [fold_of(host, 5) for host in ("a.example", "b.example", "ä")] == [2, 4, 0]
+
+
+def test_training_twice_gives_the_same_bytes_here_and_in_another_process(tmp_path: Path) -> None:
+    model().save(tmp_path / "one")
+    small_model().save(tmp_path / "two")
+    code = (
+        "from pathlib import Path; from tests.content_pages import small_model; "
+        f"small_model().save(Path({str(tmp_path / 'three')!r}))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "77"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    for file in FILES:
+        first = (tmp_path / "one" / file).read_bytes()
+        assert first == (tmp_path / "two" / file).read_bytes()
+        assert first == (tmp_path / "three" / file).read_bytes()
+
+
+def test_a_model_judges_unseen_pages_and_the_same_after_a_file(tmp_path: Path) -> None:
+    model().save(tmp_path)
+    read = ContentModel.load(tmp_path)
+    pages = [content_page(seed) for seed in range(1000, 1010)]
+    for page in pages:
+        text = extract(page.html, model=read).main_text
+        assert word_f1(page.main_text, text) > 0.9
+        assert text == extract(page.html, model=model()).main_text
+    result = evaluate_extraction("own", pages, model_of=lambda page: read)
+    (ours,) = [
+        score for score in result.scores if (score.method, score.page_type) == ("websegment", "all")
+    ]
+    assert ours.f1 > 0.9
+    assert "zero-shot" in result.table()
+
+
+def test_a_model_of_another_version_is_refused(tmp_path: Path) -> None:
+    model().save(tmp_path)
+    path = tmp_path / FILES[0]
+    description = json.loads(path.read_text("utf-8"))
+    for entry in ("version", "features_version"):
+        path.write_text(json.dumps({**description, entry: 99}), "utf-8")
+        with pytest.raises(ModelError, match=f"another {entry}.*websegment train content"):
+            ContentModel.load(tmp_path)
+    path.write_text(json.dumps({**description, "features": None}), "utf-8")
+    with pytest.raises(ModelError, match="websegment train content"):
+        ContentModel.load(tmp_path)
+    with pytest.raises(ModelError, match="cannot be read"):
+        ContentModel.load(tmp_path / "absent")
+
+
+def test_pages_without_text_are_not_learned_from() -> None:
+    page = content_page(1)
+    empty = type(page)(id="x", html="<p></p>", main_text="", page_type="", url="")
+    assert [example is None for example in content_examples([empty, page])] == [True, False]
+
+
+LINKS = "".join(f"<li><a href='/{number}'>Page number {number}</a>" for number in range(300))
+BAD = {
+    "nothing": "",
+    "no text": "<html><body><img src=x><script>var x = {}</script></body></html>",
+    "one word": "word",
+    "one sign": "<p>.</p>",
+    "only links": f"<ul>{LINKS}</ul>",
+    "right to left": "<html dir=rtl><p>" + "مرحبا بالعالم، هذا نص طويل. " * 30,
+    "Japanese": "<p>" + "これは日本語の文章です。とても長い文章です。" * 30,
+    "deep nesting": "<div>text " * 3000,
+    "lone surrogates": "<p>" + "before \ud800 after \udfff end. " * 30,
+    "beyond the basic plane": "<p>" + "\U0001f600 \U00020000 word. " * 40,
+    "control characters": "<p>" + "a\x00b\x0b\x1f c. " * 40,
+    "only hidden text": "<div hidden><p>" + "There is text that nobody sees. " * 20 + "</div>",
+    "the same paragraph again and again": "<p>All the same words here." * 300,
+    "a frameset": "<frameset><frame src=a><noframes>Get a browser</noframes></frameset>",
+    "a table row outside of a table": "<tr><td>cell<td>cell</tr>" * 20,
+}
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["small model", "shipped model"])
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gives_a_text(name: str, own: bool) -> None:
+    judge = model() if own else shipped_content_model()
+    for markdown in (False, True):
+        assert isinstance(extract(BAD[name], markdown=markdown, model=judge).main_text, str)
+    found = page_templates(build_tree(BAD[name]), model=judge)
+    assert ((found.templateness >= 0) & (found.templateness <= 1)).all()
+
+
+@pytest.mark.parametrize("name", ["nothing", "no text", "one sign"])
+def test_what_has_no_words_has_no_main_text(name: str) -> None:
+    assert extract(BAD[name], model=model()).words == 0
+
+
+def test_twenty_thousand_blocks_take_bounded_time() -> None:
+    blocks = [
+        f"<div class=c{n % 7}><p>Text number {n} is here, and so on.</p></div>"
+        for n in range(20_000)
+    ]
+    html = "".join(blocks)
+    judge = model()
+    started = time.perf_counter()
+    found = extract(html, model=judge)
+    assert time.perf_counter() - started < 20
+    assert found.words in (0, 160_000)
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_what_a_page_tells_machines_stands_for_text_that_it_does_not_show(markdown: bool) -> None:
+    body = "The whole article is told to machines, and a script would show it to people later."
+    told = json.dumps({"@context": "https://schema.org", "articleBody": body})
+    html = f"<script type='application/ld+json'>{told}</script><div id=app></div>"
+    assert extract(html, markdown=markdown).main_text == body
+
+
+@pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])
+def test_markdown_has_the_words_of_the_text(method: str) -> None:
+    for seed in range(5):
+        html = content_page(seed).html
+        text = extract(html, main_text=method).main_text
+        marked = extract(html, main_text=method, markdown=True).main_text
+        assert re.findall(r"\w+", marked) == re.findall(r"\w+", text)
+
+
+@pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])
+def test_extracting_gives_the_main_text_of_the_analysis(method: str) -> None:
+    for html in [content_page(5).html, *BAD.values()]:
+        page = analyze(html, url="http://a.example/", main_text=method)
+        found = extract(html, url="http://a.example/", main_text=method)
+        assert (found.main_text, found.title) == (page.main_text, page.title)
+        assert found.words == page.words
