@@ -83,6 +83,10 @@ class BlockFeatures:
     def __len__(self) -> int:
         return len(self.matrix)
 
+    def column(self, name: str) -> NDArray[np.float32]:
+        """Return one column."""
+        return self.matrix[:, self.names.index(name)]
+
 
 def block_features(tree: PageTree, lexicon: Lexicon) -> BlockFeatures | None:
     """Measure the blocks of a page; ``None`` when it has no text."""

@@ -6,6 +6,11 @@ and optimizing autonomous text classification systems, SIGIR 1995), so the limit
 every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
 promises less than `LEAST_GAIN`, nothing is kept: the page is all template.
 
+Two things mean another thing on a page of running text than on a list or a forum. Where most of
+what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
+"related", not the list that the page is for. And where there is an article of `ARTICLE` words, what
+the page calls comments is not its content.
+
 Pages often hold the same text twice, for small and for large screens; of equal blocks of at least
 `REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier.
 """
@@ -16,46 +21,65 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from websegment_scrapy.template.block_place import PROSE
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["choose", "without_repetitions"]
+    from websegment_scrapy.template.block_features import BlockFeatures
+
+__all__ = ["choose", "without_comments", "without_repetitions"]
 
 LEAST_GAIN = 0.35
+LINKS = 0.75
+RUNNING_TEXT = 0.6
+"""Share of the expected main text from which a page is one of running text."""
+
+ARTICLE = 200
 REPEATED_WORDS = 3
 CLEARLY = 0.2
-"""Chosen on held-out hosts of the training pages, each among a few values."""
+"""Each chosen among a few values on held-out hosts of the training pages."""
 
 
 def choose(
-    probability: NDArray[np.float64], words: NDArray[np.float64]
+    page: BlockFeatures, probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], float]:
-    """Return which blocks are kept, and the probability above which they are.
-
-    Parameters
-    ----------
-    probability
-        That each block is main text.
-    words
-        Of each block.
-    """
+    """Return which blocks are kept, and the probability above which they are."""
+    words = page.text.words
     order = np.argsort(-probability, kind="stable")
     mass = np.cumsum((probability * words)[order])
     total = np.cumsum(words[order]) + mass[-1]
     gain = float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
-    return (probability > limit) & (words > 0), limit
+    kept = (probability > limit) & (words > 0)
+    text = _running_text(page, probability)
+    expected = float((probability * words)[kept].sum())
+    if (probability * text).sum() > RUNNING_TEXT * expected:
+        kept &= (page.column("link_share") < 0.5) | (probability > LINKS)
+    return kept, limit
+
+
+def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities with 0 for comments below an article."""
+    comments = page.column("in_comments") > 0
+    text = _running_text(page, probability)
+    return np.where(comments & (text[~comments].sum() >= ARTICLE), 0.0, probability)
+
+
+def _running_text(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the words of the likely blocks of running text, 0 for the others."""
+    words = page.text.words
+    running = (words >= PROSE) & (page.column("link_share") < 0.5) & (probability > 0.5)
+    return np.where(running, words, 0.0)
 
 
 def without_repetitions(
-    probability: NDArray[np.float64], words: NDArray[np.float64], texts: Sequence[str]
+    page: BlockFeatures, probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the probabilities with 0 for blocks that say what another block says."""
-    found = probability.copy()
+    found, texts = probability.copy(), page.text.texts
     known: dict[str, int] = {}
-    for block in np.flatnonzero(words >= REPEATED_WORDS).tolist():
+    for block in np.flatnonzero(page.text.words >= REPEATED_WORDS).tolist():
         text = " ".join(texts[block].lower().split())
         other = known.setdefault(text, block)
         if other == block:

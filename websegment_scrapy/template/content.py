@@ -18,7 +18,7 @@ from websegment_scrapy.template.block_features import (
     block_features,
 )
 from websegment_scrapy.template.block_smoothing import smooth_blocks
-from websegment_scrapy.template.choice import choose, without_repetitions
+from websegment_scrapy.template.choice import choose, without_comments, without_repetitions
 from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.trees import Trees
 
@@ -86,10 +86,9 @@ class ContentModel:
         page = block_features(tree, self.lexicon)
         if page is None:
             return None
-        words = page.text.words
         smoothed = smooth_blocks(page, self.trees.probability(page.matrix))
-        probability = without_repetitions(smoothed, words, page.text.texts)
-        kept, limit = choose(probability, words)
+        probability = without_comments(page, without_repetitions(page, smoothed))
+        kept, limit = choose(page, probability)
         return Judgement(page, probability, kept, limit)
 
     def save(self, folder: Path) -> list[Path]:
