@@ -143,6 +143,9 @@ def test_a_model_of_another_version_is_refused(tmp_path: Path) -> None:
         path.write_text(json.dumps({**description, entry: 99}), "utf-8")
         with pytest.raises(ModelError, match=f"another {entry}.*websegment train content"):
             ContentModel.load(tmp_path)
+    path.write_text(json.dumps({**description, "features": description["features"][::-1]}), "utf-8")
+    with pytest.raises(ModelError, match=r"other columns.*websegment train content"):
+        extract("<p>text", model=ContentModel.load(tmp_path))
     path.write_text(json.dumps({**description, "features": None}), "utf-8")
     with pytest.raises(ModelError, match="websegment train content"):
         ContentModel.load(tmp_path)

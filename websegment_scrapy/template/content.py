@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.model_files import ModelFormat, load_shipped, read_model, write_model
+from websegment_scrapy.model_files import (
+    ModelError,
+    ModelFormat,
+    load_shipped,
+    read_model,
+    write_model,
+)
 from websegment_scrapy.template.block_features import (
     FEATURES_VERSION,
     BlockFeatures,
@@ -82,10 +88,21 @@ class ContentModel:
     recipe: Mapping[str, Any]
 
     def judge(self, tree: PageTree) -> Judgement | None:
-        """Judge the blocks of a page; ``None`` when it has no text."""
+        """Judge the blocks of a page; ``None`` when it has no text.
+
+        Raises
+        ------
+        ModelError
+            If the model was made for other columns.
+        """
         page = block_features(tree, self.lexicon)
         if page is None:
             return None
+        if page.names != self.features:
+            raise ModelError(
+                "the content model was made for other columns than this version of the package "
+                "measures: make it again with 'websegment train content'"
+            )
         smoothed = smooth_blocks(page, self.trees.probability(page.matrix))
         probability = without_comments(page, without_repetitions(page, smoothed))
         kept, limit = choose(page, probability)
