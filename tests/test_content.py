@@ -27,12 +27,25 @@ from websegment_scrapy.learn.content import content_examples, fold_of
 from websegment_scrapy.learn.lexicon import MIN_HOSTS, WordCounts, make_lexicon
 from websegment_scrapy.model_files import ModelError
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.choice import LEAST_GAIN, choose, without_repetitions
+from websegment_scrapy.template.block_features import BlockFeatures, block_features
+from websegment_scrapy.template.choice import (
+    LEAST_GAIN,
+    choose,
+    without_comments,
+    without_repetitions,
+)
 from websegment_scrapy.template.content import ContentModel, shipped_content_model
+from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.template.page_templates import page_templates
 
 FILES = ("content-any.json", "content-any.npz")
 PROBABILITIES = st.floats(0, 1).map(lambda value: round(value, 3))
+
+
+def features(html: str) -> BlockFeatures:
+    found = block_features(build_tree(html), Lexicon({}, {}, {}))
+    assert found is not None
+    return found
 
 
 @cache
@@ -64,14 +77,16 @@ def test_the_choice_has_the_highest_expected_f1_of_all_limits(
     blocks: list[tuple[float, int]],
 ) -> None:
     probability = np.array([chance for chance, _ in blocks])
-    words = np.array([count for _, count in blocks], dtype=np.float64)
+    page = features("".join(f"<p>. {'w ' * count}</p>" for _, count in blocks))
+    words = page.text.words
+    assert words.tolist() == [count for _, count in blocks]
 
     def gain(kept: np.ndarray) -> float:
         total = words[kept].sum() + probability @ words
         return float(2 * (probability * words)[kept].sum() / total) if total else 0.0
 
     best = max(gain(probability >= limit) for limit in [*probability.tolist(), 2.0])
-    kept, limit = choose(probability, words)
+    kept, limit = choose(page, probability)
     if best < LEAST_GAIN - 1e-9:
         assert not kept.any()
     elif best > LEAST_GAIN + 1e-9:
@@ -82,9 +97,26 @@ def test_the_choice_has_the_highest_expected_f1_of_all_limits(
 
 def test_of_equal_blocks_the_first_is_kept_unless_a_later_one_is_likelier() -> None:
     texts = ["one  two three", "One two three", "a b", "a b", "x y z", "X y z"]
-    words = np.array([3.0, 3, 2, 2, 3, 3])
-    found = without_repetitions(np.array([0.9, 0.8, 0.7, 0.7, 0.5, 0.9]), words, texts)
+    page = features("".join(f"<p>{text}</p>" for text in texts))
+    found = without_repetitions(page, np.array([0.9, 0.8, 0.7, 0.7, 0.5, 0.9]))
     assert found.tolist() == [0.9, 0, 0.7, 0.7, 0, 0.9]
+
+
+def test_beside_running_text_links_must_be_likelier() -> None:
+    text, links = f"<p>{'word ' * 50}</p>", "<p><a href=/x>more to read</a></p>"
+    kept, limit = choose(features(text + links), np.array([0.9, 0.6]))
+    assert limit < 0.6
+    assert kept.tolist() == [True, False]
+    kept, _ = choose(features(text + links), np.array([0.9, 0.8]))
+    assert kept.tolist() == [True, True]
+    kept, _ = choose(features(links + links), np.array([0.6, 0.6]))
+    assert kept.tolist() == [True, True]
+
+
+@pytest.mark.parametrize(("words", "left"), [(300, 0.0), (30, 0.9)])
+def test_comments_below_an_article_are_none_of_it(words: int, left: float) -> None:
+    html = f"<p>{'word ' * words}</p><div class=comments><p>I think so too.</p></div>"
+    assert without_comments(features(html), np.array([0.9, 0.9])).tolist() == [0.9, left]
 
 
 def test_words_of_few_sites_are_no_part_of_the_lexicon() -> None:

@@ -58,7 +58,7 @@ def test_the_main_text_is_without_navigation_and_footer(first: tuple[Crawl, Craw
     assert result["rendered"] is False
     roles = [segment["role"] for segment in result["segments"]]
     assert roles.count("main") == 1
-    assert "links" in roles
+    assert "navigation" in roles
 
 
 def test_a_second_crawl_knows_what_it_has_seen(first: tuple[Crawl, Crawl, Path]) -> None:
