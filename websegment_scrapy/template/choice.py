@@ -4,7 +4,8 @@ What is wanted is a high F1 of the words kept. With independent blocks the expec
 when those are kept whose probability is above half of the F1 that can be reached (Lewis: Evaluating
 and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
 every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
-promises less than `LEAST_GAIN`, nothing is kept: the page is all template.
+promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words, nothing is kept: the page is all
+template.
 
 Two things mean another thing on a page of running text than on a list or a forum. Where most of
 what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["choose", "without_comments", "without_repetitions"]
 
 LEAST_GAIN = 0.35
+SURE_GAIN = 0.6
+FEW_WORDS = 30
 LINKS = 0.75
 RUNNING_TEXT = 0.6
 """Share of the expected main text from which a page is one of running text."""
@@ -52,6 +55,8 @@ def choose(
     gain = float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
     kept = (probability > limit) & (words > 0)
+    if gain < SURE_GAIN and words[kept].sum() < FEW_WORDS:
+        return np.zeros(len(kept), dtype=bool), 1.0
     text = _running_text(page, probability)
     expected = float((probability * words)[kept].sum())
     if (probability * text).sum() > RUNNING_TEXT * expected:
