@@ -279,7 +279,7 @@ def test_dedup_finds_the_poem_on_two_sites_by_its_main_text(data: Path, pool: An
         assert (rows["justrules"].mean is None) == (kind == "minhash")
         assert rows["justrules"].words == 160
         assert "full text" in result.table()
-        assert {"sitelevel", "justrules + sitelevel"} < set(rows)
+        assert {"sitelevel", "learned + sitelevel"} < set(rows)
     assert "Chakrabarti" in result.published_table()
 
 

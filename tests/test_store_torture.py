@@ -89,6 +89,8 @@ def test_the_bench_measures_every_store(tmp_path: Path, capsys: pytest.CaptureFi
         ("datasketch in memory", 1),
     ]
     for row in rows:
+        if "no redis-server is installed" in row["store"]:
+            continue
         assert row["decisions_per_second"] > 0
         assert (row["missed"], row["planted"] > 0) == (0, True)
     assert list(tmp_path.iterdir()) == []

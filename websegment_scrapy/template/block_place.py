@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.template.block_text import BlockText, Columns
     from websegment_scrapy.template.lexicon import Lexicon
 
-__all__ = ["FLAGS", "LEVELS", "BlockPlace", "place_columns"]
+__all__ = ["FIELDS", "FLAGS", "LEVELS", "BlockPlace", "place_columns"]
 
 LEVELS = 5
 """Ancestors that are measured: each the nearest with more words than the one before."""
@@ -79,7 +79,7 @@ comment is the content of a forum, and not of an article."""
 _CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 _BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
 _IMAGES = frozenset({"img", "picture", "svg", "video"})
-_FIELDS = frozenset({"input", "button", "select", "textarea"})
+FIELDS = frozenset({"input", "button", "select", "textarea"})
 # Odd constants of splitmix64 and murmur3: paths become numbers that differ where the paths do.
 _TAG, _NAMED, _STEP = (
     np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9)
@@ -253,7 +253,7 @@ def _level_columns(
     tag_names = tree.tags
     images, fields = (
         running(np.array([name in kinds for name in tag_names], dtype=np.float64)[tree.tag])
-        for kinds in (_IMAGES, _FIELDS)
+        for kinds in (_IMAGES, FIELDS)
     )
     headings = running((nodes.own_flags & _BIT["heading"] > 0).astype(np.float64))
     total = max(float(page.words.sum()), 1.0)

@@ -5,7 +5,7 @@ when those are kept whose probability is above half of the F1 that can be reache
 and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
 every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
 promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words, nothing is kept: the page is all
-template.
+template. A page without links and form fields has none, and is kept as it is.
 
 Two things mean another thing on a page of running text than on a list or a forum. Where most of
 what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.template.block_place import PROSE
+from websegment_scrapy.template.block_place import FIELDS, PROSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +34,9 @@ __all__ = ["choose", "without_comments", "without_repetitions"]
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
 FEW_WORDS = 30
+FEW_CHARACTERS = 200
+"""Both must be few: scripts without spaces have long words."""
+
 LINKS = 0.75
 RUNNING_TEXT = 0.6
 """Share of the expected main text from which a page is one of running text."""
@@ -53,9 +56,12 @@ def choose(
     mass = np.cumsum((probability * words)[order])
     total = np.cumsum(words[order]) + mass[-1]
     gain = float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
+    if gain < SURE_GAIN and not _may_have_template(page):
+        return page.text.shown & (words > 0), 0.0
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
     kept = (probability > limit) & (words > 0)
-    if gain < SURE_GAIN and words[kept].sum() < FEW_WORDS:
+    size = sum(len(page.text.texts[block]) for block in np.flatnonzero(kept).tolist())
+    if gain < SURE_GAIN and words[kept].sum() < FEW_WORDS and size < FEW_CHARACTERS:
         return np.zeros(len(kept), dtype=bool), 1.0
     text = _running_text(page, probability)
     expected = float((probability * words)[kept].sum())
@@ -69,6 +75,12 @@ def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> N
     comments = page.column("in_comments") > 0
     text = _running_text(page, probability)
     return np.where(comments & (text[~comments].sum() >= ARTICLE), 0.0, probability)
+
+
+def _may_have_template(page: BlockFeatures) -> bool:
+    """Say whether a page has links or form fields: nothing else can be template."""
+    tree = page.text.tree
+    return bool(page.text.linked.any()) or not FIELDS.isdisjoint(tree.tags)
 
 
 def _running_text(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
