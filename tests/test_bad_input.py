@@ -37,7 +37,7 @@ ROUTES: dict[str, str | Route] = {
         content_type="text/html; charset=utf-8",
     ),
     "/shift-jis": Route(
-        body=page("吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。").encode(
+        body=page("吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。" * 3).encode(
             "shift_jis"
         ),
         content_type="text/html; charset=shift_jis",

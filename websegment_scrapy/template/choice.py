@@ -4,8 +4,9 @@ What is wanted is a high F1 of the words kept. With independent blocks the expec
 when those are kept whose probability is above half of the F1 that can be reached (Lewis: Evaluating
 and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
 every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
-promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words, nothing is kept: the page is all
-template. A page without links and form fields has none, and is kept as it is.
+promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words of links, nothing is kept: the page
+is all template. A page without links and form fields has none, and is kept as it is; and a block
+that is most of a page, and not links, is what the page is for.
 
 Two things mean another thing on a page of running text than on a list or a forum. Where most of
 what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
@@ -34,9 +35,6 @@ __all__ = ["choose", "without_comments", "without_repetitions"]
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
 FEW_WORDS = 30
-FEW_CHARACTERS = 200
-"""Both must be few: scripts without spaces have long words."""
-
 LINKS = 0.75
 RUNNING_TEXT = 0.6
 """Share of the expected main text from which a page is one of running text."""
@@ -60,9 +58,9 @@ def choose(
         return page.text.shown & (words > 0), 0.0
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
     kept = (probability > limit) & (words > 0)
-    size = sum(len(page.text.texts[block]) for block in np.flatnonzero(kept).tolist())
-    if gain < SURE_GAIN and words[kept].sum() < FEW_WORDS and size < FEW_CHARACTERS:
-        return np.zeros(len(kept), dtype=bool), 1.0
+    few = words[kept].sum() < FEW_WORDS and page.text.linked[kept].sum() >= words[kept].sum() / 2
+    if gain < LEAST_GAIN or (gain < SURE_GAIN and few):
+        return _most_of_the_page(page), 1.0
     text = _running_text(page, probability)
     expected = float((probability * words)[kept].sum())
     if (probability * text).sum() > RUNNING_TEXT * expected:
@@ -75,6 +73,13 @@ def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> N
     comments = page.column("in_comments") > 0
     text = _running_text(page, probability)
     return np.where(comments & (text[~comments].sum() >= ARTICLE), 0.0, probability)
+
+
+def _most_of_the_page(page: BlockFeatures) -> NDArray[np.bool_]:
+    """Return the block that has half of all visible characters and is no link, if there is one."""
+    size = np.array([len(text) for text in page.text.texts], dtype=np.float64) * page.text.shown
+    own = size * (page.column("link_share") < 0.5) * (page.text.words > 0)
+    return np.asarray((own == own.max(initial=1.0)) & (own > size.sum() / 2))
 
 
 def _may_have_template(page: BlockFeatures) -> bool:
