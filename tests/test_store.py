@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +15,7 @@ from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES, signature_of, similarity
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store import PageRecord, Store
+from websegment_scrapy.store.database import StoreUnavailable
 from websegment_scrapy.store.integrity import integrity
 
 pytest_plugins = ["tests.test_store_support"]
@@ -313,3 +316,24 @@ def test_the_same_url_is_looked_up_through_an_index(store: Store) -> None:
             connection.exec_driver_sql(explain + "SELECT * FROM pages WHERE url = 'x'").all()
         )
     assert "pages_url" in plan
+
+
+def test_a_batch_whose_commit_was_cut_off_is_not_stored_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, cut_off = store.database.write, [True]
+
+    @contextmanager
+    def stored_but_not_heard_of() -> Iterator[Any]:
+        with write() as connection:
+            yield connection
+        if cut_off.pop() if cut_off else False:
+            raise StoreUnavailable("the connection is lost")
+
+    records = [record(f"http://x/{number}", words_of(number)) for number in range(3)]
+    store.decide(record("http://x/first", words_of(9)))
+    monkeypatch.setattr(store.database, "write", stored_but_not_heard_of)
+    decisions = store.decide_many(records)
+    assert cut_off == []
+    assert [decision.kind for decision in decisions] == [DecisionKind.NEW] * 3
+    assert query(store, "SELECT count(*) FROM visits") == [(4,)]

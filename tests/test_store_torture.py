@@ -42,11 +42,6 @@ def test_killed_writers_leave_the_clusters_of_an_undisturbed_run(
     assert whole(found)
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="known defect: a batch whose commit was cut off by the server's death may be "
-    "stored as a second visit",
-)
 def test_a_server_that_is_killed_in_mid_load_costs_nothing(tmp_path: Path) -> None:
     with postgresql() as server:
         url = new_database(server.get_uri(), "restarts")

@@ -156,7 +156,10 @@ class Store:
             with self.database.write() as connection:
                 batch = Batch(connection, visits, self.rules, strength, self._hosts, self._sites)
                 batch.lock()
-                if doubtful is not None and batch.statements.was_stored(visits[0].key, doubtful[0]):
+                # `batch.now` is the time of its last visit: every visit of a batch has its own.
+                if doubtful is not None and batch.statements.was_stored(
+                    visits[-1].key, doubtful[0]
+                ):
                     return doubtful[1]
                 doubtful = None
                 decisions = batch.decide()
