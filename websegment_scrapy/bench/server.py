@@ -22,7 +22,6 @@ __all__ = ["SETTINGS", "filled_copy", "new_database", "postgresql"]
 SETTINGS = {
     "shared_buffers": "1GB",
     "max_wal_size": "8GB",
-    "wal_compression": "on",
     "max_connections": "200",
     "max_locks_per_transaction": "256",
 }

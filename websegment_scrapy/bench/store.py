@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
@@ -181,6 +182,8 @@ def _writer(
             store.decide_many(records[position : position + batch])
             position += batch
         before = resident()
+        gc.collect()
+        gc.freeze()  # the pages made beforehand are not the store's to look through
         barrier.wait()
         begin, cpu = time.monotonic(), time.process_time()
         while position < decisions:

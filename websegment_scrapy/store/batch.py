@@ -29,6 +29,7 @@ from websegment_scrapy.store.statements import (
     StoredPage,
     TouchValues,
     VisitValues,
+    Wanted,
 )
 from websegment_scrapy.store.templates import count_parts
 
@@ -144,34 +145,23 @@ class Batch:
     def _read_ahead(self, visits: Sequence[VisitToDecide]) -> None:
         """Read all that short cuts of these visits may need."""
         self._start_afresh()
-        hashes = {visit.signature.content_hash for visit in visits if visit.keys}
-        found, twins, ids = self.statements.read_ahead(
-            [visit.key for visit in visits], sorted(hashes)
-        )
+        wanted = [
+            Wanted(visit.key, visit.signature.content_hash, visit.keys)
+            if visit.keys
+            else Wanted(visit.key)
+            for visit in visits
+        ]
+        ahead = self.statements.read_ahead(wanted, clusters.MAX_PAGES_PER_KEY)
         # The locks are held now, at the latest: the time must not be before that of a page that
         # was waited for.
         if not self._timed:
             self.now, self._timed = datetime.now(UTC), True
-        self._stored = {page.url_key: page for page in found}
-        self._ids = ids[::-1]
-        fresh = [visit for visit in visits if visit.key not in self._stored]
-        if not fresh:
-            return
-        if twins:
-            for twin in self.statements.candidates(twins):
-                self._twins[twin.content_hash] = twin
-        keys = {
-            key
-            for visit in fresh
-            if visit.keys and visit.signature.content_hash not in self._twins
-            for key in visit.keys
-        }
-        if keys:
-            for key, page_id in self.statements.sharing(sorted(keys), clusters.MAX_PAGES_PER_KEY):
-                self._holders.setdefault(key, []).append(page_id)
-        wanted = {page_id for pages in self._holders.values() for page_id in pages}
-        if wanted:
-            self._candidates = {page.id: page for page in self.statements.candidates(wanted)}
+        self._stored = {page.url_key: page for page in ahead.stored}
+        self._ids = ahead.ids[::-1]
+        self._twins = {twin.content_hash: twin for twin in ahead.twins}
+        for key, page_id in ahead.sharing:
+            self._holders.setdefault(key, []).append(page_id)
+        self._candidates = {page.id: page for page in ahead.candidates}
 
     def _short_cut(self, visit: VisitToDecide, page: StoredPage | None) -> Decision | None:
         """Decide a visit that only adds rows; ``None``: it needs the general way."""

@@ -31,7 +31,7 @@ from websegment_scrapy.store.models import Page, PageKey, StoreInfo, StoreRecipe
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.record import canonical_url, url_key
 from websegment_scrapy.store.schema import count_former, migrate, read_info, read_recipe
-from websegment_scrapy.store.statements import Statements
+from websegment_scrapy.store.statements import Statements, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -228,8 +228,8 @@ class _Chunk:
         for new in chunk:
             keys += new.signature.keys()
         self.statements.lock(keys, ClusterLock.EXCLUSIVE)
-        stored, _, _ = self.statements.read_ahead([new.key for new in chunk], [])
-        known = {page.url_key: page.id for page in stored}
+        ahead = self.statements.read_ahead([Wanted(new.key) for new in chunk], 0)
+        known = {page.url_key: page.id for page in ahead.stored}
         pages = unknown = other = 0
         for new in chunk:
             if new.key not in known:
