@@ -17,8 +17,8 @@ from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
 from websegment_scrapy.bench.server import SETTINGS, filled_copy, new_database, postgresql
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
-from websegment_scrapy.cli.dedup import FORMATS, write_rows
-from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.output import open_output, write_rows
 
 if TYPE_CHECKING:
     import argparse
@@ -90,8 +90,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="keep filled stores here and take them from here; what is measured is a copy",
     )
-    store.add_argument("--format", choices=FORMATS, default="table")
-    store.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_format(store)
     store.set_defaults(run=run_store)
     proofs = what.add_parser(
         "torture",
@@ -106,8 +105,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     proofs.add_argument("--kills", type=int, default=50, metavar="N")
     proofs.add_argument("--restarts", type=int, default=10, metavar="N")
     proofs.add_argument("--pages", type=int, default=20_000, metavar="N", help="of each run")
-    proofs.add_argument("--format", choices=FORMATS, default="table")
-    proofs.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_format(proofs)
     proofs.set_defaults(run=run_torture)
 
 
