@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from websegment_scrapy.cli import resign
 from websegment_scrapy.cli.arguments import add_database, add_format
@@ -21,9 +21,11 @@ from websegment_scrapy.store.schema import migrate, read_info
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["add_parser", "run"]
+
+_Answer = TypeVar("_Answer", queries.ChangeRow, queries.PageRow, queries.PairRow, queries.SiteRow)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -205,27 +207,28 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.PairRow)]
-    write_rows(map(asdict, queries.pairs(database)), args.format, out, columns)
-    return 0
+    return _write_all(queries.pairs(database), queries.PairRow, args, out)
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.ChangeRow)]
     found = queries.changed(database, args.since, new_too=args.new)
-    write_rows(map(asdict, found), args.format, out, columns)
-    return 0
+    return _write_all(found, queries.ChangeRow, args, out)
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.SiteRow)]
-    write_rows(map(asdict, queries.sites(database)), args.format, out, columns)
-    return 0
+    return _write_all(queries.sites(database), queries.SiteRow, args, out)
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.PageRow)]
-    write_rows(map(asdict, queries.pages(database)), args.format, out, columns)
+    return _write_all(queries.pages(database), queries.PageRow, args, out)
+
+
+def _write_all(
+    found: Iterable[_Answer], kind: type[_Answer], args: argparse.Namespace, out: TextIO
+) -> int:
+    """Write rows of a kind with all their columns, also where there is no row."""
+    columns = [field.name for field in fields(kind)]
+    write_rows(map(asdict, found), args.format, out, columns)
     return 0
 
 
