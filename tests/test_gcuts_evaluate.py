@@ -10,7 +10,7 @@ from websegment_scrapy.cli.main import main
 from websegment_scrapy.evaluate import speed
 from websegment_scrapy.evaluate.figures import draw_figures
 from websegment_scrapy.evaluate.metrics import Interval
-from websegment_scrapy.evaluate.segmentation import (
+from websegment_scrapy.evaluate.segmentation_result import (
     CurvePoint,
     EngineResult,
     PageScores,

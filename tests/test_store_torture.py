@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.test_store_support import query
-from websegment_scrapy.bench import torture
 from websegment_scrapy.bench.fill import fill
+from websegment_scrapy.bench.full_disk import disk_full, mount_namespace
+from websegment_scrapy.bench.killed import killed_writers, server_restarts
 from websegment_scrapy.bench.server import new_database, postgresql
+from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.synthetic import RECIPE, SyntheticPages
 from websegment_scrapy.bench.torture import Outcome
 from websegment_scrapy.cli.main import main
@@ -28,7 +30,7 @@ def whole(found: Outcome) -> bool:
 def test_pairs_that_arrive_at_the_same_moment_are_only_missed_without_locks(
     database_url: str, naive: bool
 ) -> None:
-    found = torture.simultaneous(database_url, processes=4, pairs=80, rounds=1, naive=naive)
+    found = simultaneous(database_url, processes=4, pairs=80, rounds=1, naive=naive)
     assert (found.pairs, found.lost, found.doubled, found.problems) == (80, 0, 0, ())
     assert (found.missed > 0) is naive
 
@@ -37,7 +39,7 @@ def test_killed_writers_leave_the_clusters_of_an_undisturbed_run(
     database_url: str, tmp_path: Path
 ) -> None:
     calm = f"sqlite:///{tmp_path}/calm.db"
-    found = torture.killed_writers(database_url, calm, kills=3, pages=1200, processes=3)
+    found = killed_writers(database_url, calm, kills=3, pages=1200, processes=3)
     assert found.disturbances == 3
     assert whole(found)
 
@@ -45,7 +47,7 @@ def test_killed_writers_leave_the_clusters_of_an_undisturbed_run(
 def test_a_server_that_is_killed_in_mid_load_costs_nothing(tmp_path: Path) -> None:
     with postgresql() as server:
         url = new_database(server.get_uri(), "restarts")
-        found = torture.server_restarts(
+        found = server_restarts(
             server, url, f"sqlite:///{tmp_path}/calm.db", restarts=2, pages=3000, processes=3,
             pause=0.3,
         )  # fmt: skip
@@ -54,9 +56,13 @@ def test_a_server_that_is_killed_in_mid_load_costs_nothing(tmp_path: Path) -> No
 
 
 def test_a_full_disk_delays_then_fails_and_loses_nothing(tmp_path: Path) -> None:
-    found = torture.disk_full(f"sqlite:///{tmp_path}/calm.db", pages=2400)
-    if found is None:
-        pytest.skip("no small file system can be mounted here: it takes root")
+    found = disk_full(f"sqlite:///{tmp_path}/calm.db", mount_namespace(), pages=2400)
+    assert whole(found)
+
+
+def test_a_full_database_delays_then_fails_and_loses_nothing(tmp_path: Path) -> None:
+    """What stands in for the full disk where no file system can be mounted."""
+    found = disk_full(f"sqlite:///{tmp_path}/calm.db", None, pages=2400)
     assert whole(found)
 
 

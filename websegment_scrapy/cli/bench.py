@@ -11,14 +11,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.bench import torture
 from websegment_scrapy.bench.fill import fill
+from websegment_scrapy.bench.full_disk import disk_full, mount_namespace
+from websegment_scrapy.bench.killed import killed_writers, server_restarts
 from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
 from websegment_scrapy.bench.server import SETTINGS, filled_copy, new_database, postgresql
+from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
-from websegment_scrapy.cli.dedup import FORMATS, write_rows
-from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.output import open_output, write_rows
 
 if TYPE_CHECKING:
     import argparse
@@ -90,8 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="keep filled stores here and take them from here; what is measured is a copy",
     )
-    store.add_argument("--format", choices=FORMATS, default="table")
-    store.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_format(store)
     store.set_defaults(run=run_store)
     proofs = what.add_parser(
         "torture",
@@ -106,8 +107,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     proofs.add_argument("--kills", type=int, default=50, metavar="N")
     proofs.add_argument("--restarts", type=int, default=10, metavar="N")
     proofs.add_argument("--pages", type=int, default=20_000, metavar="N", help="of each run")
-    proofs.add_argument("--format", choices=FORMATS, default="table")
-    proofs.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_format(proofs)
     proofs.set_defaults(run=run_torture)
 
 
@@ -191,29 +191,29 @@ def run_torture(args: argparse.Namespace) -> int:
         for kind in ("sqlite", "postgresql"):
             for naive in (True, False):
                 with _database(kind, server.get_uri(), None) as url:
-                    found = torture.simultaneous(url, rounds=args.rounds, naive=naive)
+                    found = simultaneous(url, rounds=args.rounds, naive=naive)
                 name = "select, then insert" if naive else "simultaneous pairs"
                 note(name, kind, found.pairs, found)
             with (
                 _database(kind, server.get_uri(), None) as url,
                 _database("sqlite", "", None) as calm,
             ):
-                killed = torture.killed_writers(url, calm, kills=args.kills, pages=args.pages)
+                killed = killed_writers(url, calm, kills=args.kills, pages=args.pages)
             note("writers killed", kind, killed.disturbances, killed)
         with (
             _database("postgresql", server.get_uri(), None) as url,
             _database("sqlite", "", None) as calm,
         ):
-            found_again = torture.server_restarts(
+            found_again = server_restarts(
                 server, url, calm, restarts=args.restarts, pages=args.pages
             )
         note("server restarted", "postgresql", found_again.disturbances, found_again)
+        namespace = mount_namespace()
+        if namespace is None:
+            _say("disk full: no file system can be mounted here, SQLite's page limit stands in")
         with _database("sqlite", "", None) as calm:
-            full = torture.disk_full(calm)
-        if full is None:
-            _say("disk full: no small file system can be mounted here, left out")
-        else:
-            note("disk full", "sqlite", full.disturbances, full)
+            full = disk_full(calm, namespace)
+        note("page limit" if namespace is None else "disk full", "sqlite", full.disturbances, full)
         write_rows(rows, args.format, out, columns)
     wrong = [
         row

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import re
 import sys
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from websegment_scrapy.cli import resign
-from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.cli.arguments import add_database, add_format
+from websegment_scrapy.cli.output import open_output, write_rows
 from websegment_scrapy.store import lifecycle, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
@@ -22,16 +21,11 @@ from websegment_scrapy.store.schema import migrate, read_info
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
-__all__ = ["add_parser", "run", "write_rows"]
+__all__ = ["add_parser", "run"]
 
-DEFAULT_DATABASE = "sqlite:///websegment.db"
-FORMATS = ("table", "jsonl", "csv")
-CELL = 80
-"""Characters of a value that the table shows."""
-
-Row = dict[str, Any]
+_Answer = TypeVar("_Answer", queries.ChangeRow, queries.PageRow, queries.PairRow, queries.SiteRow)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,19 +39,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     def add(name: str, text: str, answer: Callable[..., int]) -> argparse.ArgumentParser:
         question = questions.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        question.add_argument(
-            "--database",
-            default=DEFAULT_DATABASE,
-            metavar="URL",
-            help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
+        add_database(question)
+        add_format(
+            question,
+            "jsonl" if name == "export" else "table",
+            text="how to write the answer (default: %(default)s)",
         )
-        question.add_argument(
-            "--format",
-            choices=FORMATS,
-            default="jsonl" if name == "export" else "table",
-            help="how to write the answer (default: %(default)s)",
-        )
-        question.add_argument("-o", "--output", metavar="FILE", help="write to a file")
         question.set_defaults(run=run, answer=answer)
         return question
 
@@ -220,27 +207,28 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.PairRow)]
-    write_rows(map(asdict, queries.pairs(database)), args.format, out, columns)
-    return 0
+    return _write_all(queries.pairs(database), queries.PairRow, args, out)
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.ChangeRow)]
     found = queries.changed(database, args.since, new_too=args.new)
-    write_rows(map(asdict, found), args.format, out, columns)
-    return 0
+    return _write_all(found, queries.ChangeRow, args, out)
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.SiteRow)]
-    write_rows(map(asdict, queries.sites(database)), args.format, out, columns)
-    return 0
+    return _write_all(queries.sites(database), queries.SiteRow, args, out)
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    columns = [field.name for field in fields(queries.PageRow)]
-    write_rows(map(asdict, queries.pages(database)), args.format, out, columns)
+    return _write_all(queries.pages(database), queries.PageRow, args, out)
+
+
+def _write_all(
+    found: Iterable[_Answer], kind: type[_Answer], args: argparse.Namespace, out: TextIO
+) -> int:
+    """Write rows of a kind with all their columns, also where there is no row."""
+    columns = [field.name for field in fields(kind)]
+    write_rows(map(asdict, found), args.format, out, columns)
     return 0
 
 
@@ -273,55 +261,3 @@ def moment(value: str) -> datetime:
             f"{value!r} is no time: write 2026-01-31, 2026-01-31T12:00 or 7d"
         ) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def write_rows(
-    rows: Iterable[Row], style: str, out: TextIO, columns: Sequence[str] | None = None
-) -> None:
-    """Write rows; `columns` names those of an answer that may have no row."""
-    if style == "jsonl":
-        out.writelines(json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in rows)
-        return
-    rows = iter(rows)
-    first = next(rows, None)
-    names = list(columns or first or ())
-    cells = ([_cell(row[name]) for name in names] for row in _chain(first, rows))
-    if style == "csv":
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(cells)
-    else:
-        _write_table(names, list(cells), out)
-
-
-def _write_table(names: list[str], cells: list[list[str]], out: TextIO) -> None:
-    lines = [names, *([_short(cell) for cell in line] for line in cells)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        out.write("  ".join(padded).rstrip() + "\n")
-
-
-def _chain(first: Row | None, rest: Iterable[Row]) -> Iterator[Row]:
-    if first is not None:
-        yield first
-        yield from rest
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{value!r} has no JSON form")
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _short(cell: str) -> str:
-    cell = " ".join(cell.split())
-    return cell if len(cell) <= CELL else cell[: CELL - 1] + "…"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.cli.arguments import add_output
 from websegment_scrapy.cli.inputs import (
     PageTask,
     add_input_arguments,
     each_page,
     report_failure,
 )
-from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.cli.output import open_output
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.extraction import Extraction, extract
 
@@ -34,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="text",
         help="markdown marks headings, lists, tables, code and quotes (default: %(default)s)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
+    add_output(parser)
     parser.set_defaults(run=run)
 
 

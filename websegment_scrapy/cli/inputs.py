@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import sys
@@ -13,6 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
+from websegment_scrapy.cli.arguments import add_render, add_workers
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import MAIN_TEXTS, Config
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
@@ -20,6 +20,7 @@ from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.segment.registry import engine_names, get_engine
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
 __all__ = ["PageTask", "add_input_arguments", "each_page", "load"]
@@ -67,15 +68,8 @@ def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+")
         default=defaults.main_text,
         help="how the main text is found (default: %(default)s)",
     )
-    parser.add_argument(
-        "--render",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help="render the pages in Chromium first (default: no)",
-    )
-    parser.add_argument(
-        "--workers", type=int, default=defaults.workers, help="processes (default: %(default)s)"
-    )
+    add_render(parser, default=False)
+    add_workers(parser)
     parser.add_argument(
         "--page-timeout",
         type=float,

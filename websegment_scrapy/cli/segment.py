@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import AnalyzedPage, analyze
+from websegment_scrapy.cli.arguments import add_output
 from websegment_scrapy.cli.inputs import (
     PageTask,
     add_input_arguments,
     each_page,
     report_failure,
 )
+from websegment_scrapy.cli.output import open_output
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import get_engine
@@ -23,10 +22,8 @@ from websegment_scrapy.template.evidence import evidence_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-    from typing import TextIO
 
-__all__ = ["add_parser", "explain", "leaf_evidence", "open_output", "run"]
+__all__ = ["add_parser", "explain", "leaf_evidence", "run"]
 
 SHOWN = 4
 """Kinds of evidence shown for each leaf."""
@@ -52,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="add to each leaf which evidence moved its templateness; engines gcuts*: add the "
         "energy, its parts and the node that labels each segment",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: stdout)")
+    add_output(parser)
     parser.set_defaults(run=run)
 
 
@@ -125,13 +122,3 @@ def leaf_evidence(page: AnalyzedPage) -> list[dict[str, float] | None]:
         most = sorted(values, key=lambda kind: -abs(values[kind]))[:SHOWN]
         found.append({kind: round(values[kind], 2) for kind in most})
     return found
-
-
-@contextlib.contextmanager
-def open_output(path: str | None) -> Iterator[TextIO]:
-    """Open a file for writing, or standard output."""
-    if path is None or path == "-":
-        yield sys.stdout
-        return
-    with Path(path).open("w", encoding="utf-8", errors="replace") as output:
-        yield output

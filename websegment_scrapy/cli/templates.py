@@ -6,8 +6,8 @@ import sys
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.dedup import DEFAULT_DATABASE, FORMATS, write_rows
-from websegment_scrapy.cli.segment import open_output
+from websegment_scrapy.cli.arguments import add_database, add_format
+from websegment_scrapy.cli.output import open_output, write_rows
 from websegment_scrapy.config import Config
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.database import Database
@@ -32,12 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     defaults = Config()
     parser.add_argument("site", metavar="SITE", help="a host, such as example.org, or a URL")
-    parser.add_argument(
-        "--database",
-        default=DEFAULT_DATABASE,
-        metavar="URL",
-        help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
-    )
+    add_database(parser)
     parser.add_argument(
         "--threshold",
         type=float,
@@ -57,8 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="forget the site's counts, such as after a new design: its pages count anew",
     )
-    parser.add_argument("--format", choices=FORMATS, default="table")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_format(parser)
     parser.set_defaults(run=run)
 
 

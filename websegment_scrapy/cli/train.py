@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.cli.arguments import add_data, add_snapshots
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.exceptions import AnalysisError
 
@@ -61,20 +62,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Train the model that tells main text from template, on pages with their main "
         "texts (wcxb_dev); it serves rendered and plain pages.",
     )
-    _add_data(content)
-    _add_output(content)
+    add_data(content)
+    _add_folder(content)
     content.set_defaults(run=run_content)
 
 
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
-    )
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
+def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
@@ -85,17 +78,12 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    _add_data(parser)
-    parser.add_argument(
-        "--snapshots",
-        type=Path,
-        metavar="DIR",
-        help="keep rendered pages here and take them from here",
-    )
+    add_data(parser)
+    add_snapshots(parser)
     parser.add_argument(
         "--layout", choices=LAYOUTS, action="append", help="only this layout (default: both)"
     )
-    _add_output(parser)
+    _add_folder(parser)
 
 
 def run_segmentation(args: argparse.Namespace) -> int:
@@ -103,7 +91,7 @@ def run_segmentation(args: argparse.Namespace) -> int:
     from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
     from websegment_scrapy.learn.training import train
 
-    output = _output(args)
+    output = _folder(args)
     failed = False
     with labelled_pages(data_directory(args.data)) as pages:
         layouts: tuple[Layout, ...] = tuple(args.layout or LAYOUTS)
@@ -143,7 +131,7 @@ def run_templates(args: argparse.Namespace) -> int:
                 print(f"{name}: {reason}", file=sys.stderr)
                 failed = True
     for layout in layouts:
-        for path in train_templates(examples[layout], layout).save(_output(args)):
+        for path in train_templates(examples[layout], layout).save(_folder(args)):
             sys.stdout.write(f"{path}\n")
     return 1 if failed else 0
 
@@ -156,12 +144,12 @@ def run_content(args: argparse.Namespace) -> int:
 
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     examples = [example for example in content_examples(pages, progress) if example is not None]
-    for path in train_content(examples, progress=progress).save(_output(args)):
+    for path in train_content(examples, progress=progress).save(_folder(args)):
         sys.stdout.write(f"{path}\n")
     return 0
 
 
-def _output(args: argparse.Namespace) -> Path:
+def _folder(args: argparse.Namespace) -> Path:
     return args.output or Path(__file__).parent.parent / "models"
 
 

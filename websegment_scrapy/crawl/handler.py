@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from playwright.async_api import Error as PlaywrightError
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.http import Headers, HtmlResponse, Response
-from scrapy.responsetypes import responsetypes
 from scrapy_playwright.handler import (
     PERSISTENT_CONTEXT_PATH_KEY,
     Download,
@@ -22,6 +20,7 @@ from scrapy_playwright.handler import (
 from scrapy_playwright.page import PageMethod
 
 from websegment_scrapy.config import Config
+from websegment_scrapy.crawl.background import Background
 from websegment_scrapy.crawl.browser import (
     CONTEXT_OPTIONS,
     UNNEEDED_RESOURCES,
@@ -30,8 +29,8 @@ from websegment_scrapy.crawl.browser import (
     launch_options,
     watch_requests,
 )
+from websegment_scrapy.crawl.media import VIEWED_TYPES, is_html, media_type, with_right_type
 from websegment_scrapy.exceptions import BrowserNotFound, WebsegmentError
-from websegment_scrapy.page.decode import SNIFFED_BYTES, is_plainly_not_html
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Response as PlaywrightResponse
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy_playwright.handler import BrowserContextWrapper
 
 __all__ = ["RenderHandler", "RenderTimeoutError", "abort_request", "is_capture", "render_settings"]
@@ -52,8 +52,6 @@ SHUTDOWN_SECONDS = 15.0  # for closing the browser
 BROWSER_DEATHS = 3  # how often one page may see its browser die before that is its failure
 RESTART_SECONDS = 5.0  # for noticing that the browser died
 UNLIMITED = 1_000_000
-HTML_TYPES = ("text/html", "application/xhtml+xml", "")
-VIEWED_TYPES = ("application/pdf", "text/pdf")  # the browser has its viewer's HTML instead
 
 
 class _NotAPageError(WebsegmentError):
@@ -124,7 +122,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         self._start_lock = asyncio.Lock()
         self._started = False
         self._closed = False
-        self._background: set[asyncio.Future[Any]] = set()
+        self._background = Background()
         if "executable_path" not in self.config.launch_options:
             # without a browser the middleware renders nothing, and says so
             with suppress(BrowserNotFound):
@@ -188,7 +186,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         for death in range(BROWSER_DEATHS + 1):
             try:
                 async with asyncio.timeout(START_SECONDS):
-                    await self._finish(self._ensure_browser())
+                    await self._background.finish(self._ensure_browser())
             except TimeoutError as error:
                 raise RenderTimeoutError(
                     f"the browser did not start within {START_SECONDS:g} s"
@@ -199,7 +197,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 if death == BROWSER_DEATHS or not await self._browser_died():
                     raise
             else:
-                return _with_right_type(response)
+                return with_right_type(response)
         raise AssertionError("unreachable")
 
     async def _render_once(self, request: Request, spider: Spider | None) -> Response:
@@ -257,36 +255,14 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         return await super()._create_browser_context(name, options, spider)
 
     async def _create_page(self, request: Request, spider: Spider) -> Page:
-        page: Page = await self._finish(super()._create_page(request, spider), orphan=_close_page)
+        page: Page = await self._background.finish(
+            super()._create_page(request, spider), orphan=_close_page
+        )
         self._pages.setdefault(request, []).append(page)
         watch_requests(page)
         if not request.meta.get("playwright_include_page"):
             page.on("popup", _close_page)
         return page
-
-    async def _finish(self, work: Any, orphan: Any = None) -> Any:
-        """Await `work`, but let it finish when the page's time is over meanwhile.
-
-        A half-started browser or a half-opened page would be nobody's; what `work` returns
-        after the time is handed to `orphan`.
-        """
-        task = asyncio.ensure_future(work)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            self._keep(self._adopt(task, orphan))
-            raise
-
-    async def _adopt(self, task: asyncio.Future[Any], orphan: Any) -> None:
-        with suppress(Exception):
-            result = await task
-            if orphan is not None:
-                await orphan(result)
-
-    def _keep(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
 
     async def _close_pages(self, pages: list[Page]) -> None:
         for page in pages:
@@ -297,7 +273,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
                 self.stats.inc_value("playwright/page_count/closed")
             except TimeoutError:
-                self._keep(closing)
+                self._background.keep(closing)
                 self.stats.inc_value("websegment/render/unclosed")
                 logger.warning("A page did not close within %g s: %s", CLOSE_SECONDS, page.url)
 
@@ -308,14 +284,14 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         response, download = await super()._get_response_and_download(request, page, spider)
         if response is not None and download is None:
             headers = await response.all_headers()
-            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            kind = media_type(headers)
             if kind in VIEWED_TYPES:
                 await _close_page(page)
                 self.stats.inc_value("playwright/page_count/closed")
                 raise _NotAPageError(f"{page.url} is {kind}")
             with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
                 body = await response.body()
-                if kind not in HTML_TYPES or is_plainly_not_html(body[:SNIFFED_BYTES]):
+                if not is_html(kind, body):
                     download = Download(
                         body=body,
                         url=page.url,
@@ -358,18 +334,3 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
 async def _close_page(page: Page) -> None:
     with suppress(PlaywrightError):
         await page.close()
-
-
-def _with_right_type(response: Response) -> Response:
-    """Give a response the class and the charset that its headers and body really have."""
-    if isinstance(response, HtmlResponse):
-        kind = response.headers.get("Content-Type", b"") or b""
-        declared = f"charset={response.encoding}".encode()
-        if kind and declared.lower() not in kind.lower():
-            # The browser's text did not fit the server's charset. Whoever reads the body later,
-            # from an HTTP cache say, has only the header to go by.
-            response.headers["Content-Type"] = kind.partition(b";")[0] + b"; " + declared
-        return response
-    headers = Headers(response.headers)
-    cls = responsetypes.from_args(headers=headers, url=response.url, body=response.body)
-    return response if type(response) is cls else response.replace(cls=cls)

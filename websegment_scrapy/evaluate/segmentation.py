@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from websegment_scrapy.evaluate.datasets import DataError
 from websegment_scrapy.evaluate.documents import Documents
-from websegment_scrapy.evaluate.metrics import (
-    Interval,
-    adjusted_rand_index,
-    bootstrap_mean,
-    normalised_mutual_information,
-    paired_bootstrap,
+from websegment_scrapy.evaluate.report import silent
+from websegment_scrapy.evaluate.segmentation_result import (
+    CurvePoint,
+    SegmentationResult,
+    engine_result,
+    score_page,
 )
-from websegment_scrapy.evaluate.published import SEGMENTATION
-from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.evaluate.segmentation_result import Leaves
     from websegment_scrapy.learn.training import MetricName
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.pool import AnalysisPool
@@ -44,23 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CurvePoint",
-    "EngineResult",
     "PageLabels",
-    "PageScores",
+    "PageTask",
     "SegmentationResult",
     "evaluate_segmentation",
     "gold_segments",
     "label_page",
-    "score_page",
 ]
 
 WSID = "data-wsid"
-POOR, GOOD = 0.3, 0.6
-"""Limits of ARI under and over which pages are counted (GCuts, section 5.1)."""
-
 FOLDS = 5
-
-Leaves = Literal["text", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,107 +76,6 @@ class PageLabels:
     gold: NDArray[np.int32]
     found: dict[str, NDArray[np.int32]]
     milliseconds: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class PageScores:
-    """Each engine's agreement with the labels of one page, and its CPU time from HTML to labels."""
-
-    leaves: int
-    ari: dict[str, float]
-    nmi: dict[str, float]
-    milliseconds: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """Mean agreement of an engine with one value of its λ or threshold."""
-
-    value: float
-    ari: float
-    nmi: float
-
-
-@dataclass(frozen=True, slots=True)
-class EngineResult:
-    """One engine over all measured pages.
-
-    ``difference`` is the paired difference of ARI to the first engine; ``poor`` and ``good`` are
-    the shares of pages with an ARI under 0.3 and over 0.6.
-    """
-
-    engine: str
-    ari: Interval
-    nmi: Interval
-    difference: Interval
-    poor: float
-    good: float
-    milliseconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentationResult:
-    """All engines over the labelled pages, and the pages that could not be measured."""
-
-    rendered: bool
-    leaves: Leaves
-    folds: int
-    engines: tuple[EngineResult, ...]
-    pages: dict[str, PageScores]
-    not_measured: dict[str, str]
-    curves: dict[str, list[CurvePoint]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"evaluation": "segmentation", **asdict(self)}
-
-    def table(self) -> str:
-        """Return the results as text, the published figures below them."""
-        first = self.engines[0].engine
-        header = (
-            "engine", "ARI", "95 %", f"to {first}", "95 %", "NMI", "95 %",
-            f"< {POOR}", f"> {GOOD}", "ms",
-        )  # fmt: skip
-        rows = [
-            (
-                result.engine,
-                f"{result.ari.mean:.3f}",
-                _ends(result.ari),
-                "" if number == 0 else f"{result.difference.mean:+.3f}",
-                "" if number == 0 else _ends(result.difference, sign="+"),
-                f"{result.nmi.mean:.3f}",
-                _ends(result.nmi),
-                f"{result.poor:.0%}",
-                f"{result.good:.0%}",
-                f"{result.milliseconds:.1f}",
-            )
-            for number, result in enumerate(self.engines)
-        ]
-        kind = "rendered" if self.rendered else "not rendered"
-        parts = [
-            f"{len(self.pages)} labelled pages, {kind}, {self.leaves} leaves; mean over pages, "
-            "median CPU ms from HTML to labels" + self._learned(),
-            text_table(header, rows),
-            "Published, each on its own pages:",
-            text_table(
-                ("method", "ARI", "NMI", f"< {POOR}", f"> {GOOD}", "source"),
-                [(row.method, f"{row.ari:.3f}", f"{row.nmi:.3f}", row.poor, row.good, row.source)
-                 for row in SEGMENTATION],
-            ),
-        ]  # fmt: skip
-        if self.not_measured:
-            parts.append(
-                f"Not measured: {len(self.not_measured)} pages\n"
-                + "\n".join(f"  {name}: {reason}" for name, reason in self.not_measured.items())
-            )
-        return "\n\n".join(parts)
-
-    def _learned(self) -> str:
-        if not any(result.engine in LEARNED for result in self.engines):
-            return ""
-        if self.folds:
-            return f"; learned engines: {self.folds}-fold by site, nothing of a page's fold seen"
-        return "; learned engines: the shipped models, WHICH WERE MADE FROM THESE PAGES"
 
 
 def evaluate_segmentation(
@@ -275,7 +166,7 @@ def evaluate_segmentation(
         )
         labelled = {name: _joined(labelled[name], found[name], engines) for name in labelled}
     measured = {name: score_page(page) for name, page in labelled.items()}
-    results = tuple(_summary(name, engines[0], list(measured.values())) for name in engines)
+    results = tuple(engine_result(name, engines[0], list(measured.values())) for name in engines)
     return SegmentationResult(render, leaves, folds, results, measured, failed, points)
 
 
@@ -311,17 +202,6 @@ def label_page(task: PageTask, engine_of: Callable[[str], Segmenter] = get_engin
     return PageLabels(gold[counts], found, milliseconds)
 
 
-def score_page(page: PageLabels) -> PageScores:
-    """Compare every engine's segments with the gold ones."""
-    found = page.found.items()
-    return PageScores(
-        leaves=len(page.gold),
-        ari={name: adjusted_rand_index(page.gold, labels) for name, labels in found},
-        nmi={name: normalised_mutual_information(page.gold, labels) for name, labels in found},
-        milliseconds=page.milliseconds,
-    )
-
-
 def gold_segments(tree: PageTree, blocks: frozenset[str]) -> NDArray[np.int32]:
     """Return for each leaf the node of its nearest labelled ancestor, or -1.
 
@@ -335,20 +215,3 @@ def gold_segments(tree: PageTree, blocks: frozenset[str]) -> NDArray[np.int32]:
         own = number.get(wsid.get(node, ""), -1)
         nearest[node] = own if own >= 0 or parent < 0 else nearest[parent]
     return nearest[tree.leaves]
-
-
-def _summary(engine: str, first: str, pages: Sequence[PageScores]) -> EngineResult:
-    ari = np.array([page.ari[engine] for page in pages])
-    return EngineResult(
-        engine=engine,
-        ari=bootstrap_mean(ari),
-        nmi=bootstrap_mean([page.nmi[engine] for page in pages]),
-        difference=paired_bootstrap(ari, [page.ari[first] for page in pages]),
-        poor=float((ari < POOR).mean()),
-        good=float((ari > GOOD).mean()),
-        milliseconds=float(np.median([page.milliseconds[engine] for page in pages])),
-    )
-
-
-def _ends(interval: Interval, sign: str = "") -> str:
-    return f"{interval.low:{sign}.2f} … {interval.high:{sign}.2f}"

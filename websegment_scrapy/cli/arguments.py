@@ -1,0 +1,105 @@
+"""Options that several commands have, each written down once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from websegment_scrapy.cli.output import FORMATS
+from websegment_scrapy.config import Config
+from websegment_scrapy.exceptions import ConfigError
+
+__all__ = [
+    "add_data",
+    "add_database",
+    "add_format",
+    "add_json",
+    "add_limit",
+    "add_output",
+    "add_render",
+    "add_snapshots",
+    "add_workers",
+    "check_limit",
+]
+
+DEFAULT_DATABASE = "sqlite:///websegment.db"
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add ``--data``, the folder of the data sets."""
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder of the data sets (default: WEBSEGMENT_DATA, then ../shared/data)",
+    )
+
+
+def add_limit(parser: argparse.ArgumentParser, limited: str) -> None:
+    """Add ``--limit``; ``limited`` names what is counted."""
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"only the first N {limited} (default: all)"
+    )
+
+
+def check_limit(args: argparse.Namespace) -> None:
+    """Refuse a ``--limit`` that leaves nothing."""
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError(f"--limit is {args.limit}: it takes at least 1")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``, the file for all results (`output.write_results`)."""
+    parser.add_argument(
+        "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
+    )
+
+
+def add_render(parser: argparse.ArgumentParser, *, default: bool) -> None:
+    """Add ``--render`` and ``--no-render``."""
+    said = "yes" if default else "no"
+    parser.add_argument(
+        "--render",
+        action=argparse.BooleanOptionalAction,
+        default=default,
+        help=f"render the pages in Chromium first (default: {said})",
+    )
+
+
+def add_snapshots(parser: argparse.ArgumentParser) -> None:
+    """Add ``--snapshots``, the folder of rendered pages."""
+    parser.add_argument(
+        "--snapshots",
+        type=Path,
+        metavar="DIR",
+        help="keep rendered pages here and take them from here",
+    )
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add ``--workers``, the number of processes."""
+    parser.add_argument(
+        "--workers", type=int, default=Config().workers, help="processes (default: %(default)s)"
+    )
+
+
+def add_database(parser: argparse.ArgumentParser) -> None:
+    """Add ``--database``, the store that crawls write to."""
+    parser.add_argument(
+        "--database",
+        default=DEFAULT_DATABASE,
+        metavar="URL",
+        help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
+    )
+
+
+def add_format(
+    parser: argparse.ArgumentParser, default: str = "table", *, text: str | None = None
+) -> None:
+    """Add ``--format``, how rows are written (`output.write_rows`), and where to."""
+    parser.add_argument("--format", choices=FORMATS, default=default, help=text)
+    add_output(parser, "write to a file")
+
+
+def add_output(parser: argparse.ArgumentParser, text: str = "write here (default: stdout)") -> None:
+    """Add ``--output``, a file instead of standard output (`output.open_output`)."""
+    parser.add_argument("-o", "--output", metavar="FILE", help=text)

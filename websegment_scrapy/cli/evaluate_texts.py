@@ -1,0 +1,133 @@
+"""``websegment evaluate``: what no engine takes part in: main texts, templates, signatures.
+
+What measures is imported when it runs, not with every command.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.cli.arguments import add_data, add_json, add_limit, check_limit
+from websegment_scrapy.cli.output import write_results
+from websegment_scrapy.cli.progress import progress
+from websegment_scrapy.exceptions import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_parsers", "run_extraction", "run_signatures", "run_templates"]
+
+
+def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``extraction``, ``templates`` and ``signatures``."""
+    extraction = kinds.add_parser(
+        "extraction",
+        help="main texts against those that people marked",
+        description="Word F1 and time of our main text, trafilatura's and resiliparse's on pages "
+        "whose main text people marked. On wcxb_dev, from which the shipped model was made, a "
+        "model is trained for each fold of hosts: that takes a while. One process.",
+    )
+    extraction.add_argument(
+        "sets", metavar="SET", nargs="*", help="content sets (default: all four)"
+    )
+    add_data(extraction)
+    add_limit(extraction, "pages of each set")
+    add_json(extraction)
+    extraction.add_argument(
+        "--folds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="folds of hosts of wcxb_dev (default: %(default)s)",
+    )
+    extraction.set_defaults(run=run_extraction)
+    templates = kinds.add_parser(
+        "templates",
+        help="template words and links found by PageLevel",
+        description="F-measures of template words, anchor words and links found by PageLevel, "
+        "Basic and Smooth, on pages whose text nodes were labelled by hand (l3s_gn1).",
+    )
+    add_data(templates)
+    templates.add_argument(
+        "--models",
+        type=Path,
+        metavar="DIR",
+        help="folder of the model files (default: the shipped ones)",
+    )
+    add_limit(templates, "pages")
+    add_json(templates)
+    templates.set_defaults(run=run_templates)
+    signatures = kinds.add_parser(
+        "signatures",
+        help="recall and precision of the signatures against exact Jaccard similarity",
+        description=(
+            "Recall and precision of both signatures against the exact Jaccard similarity of all "
+            "pairs of real page texts, with near-duplicates planted among them."
+        ),
+    )
+    signatures.add_argument("--texts", type=int, default=20_000, metavar="N", help="real texts")
+    add_data(signatures)
+    signatures.add_argument("--png", type=Path, metavar="FILE", help="draw the curves here")
+    add_json(signatures)
+    signatures.set_defaults(run=run_signatures)
+
+
+def run_extraction(args: argparse.Namespace) -> int:
+    """Measure main texts."""
+    from websegment_scrapy.evaluate.datasets import CONTENT_SETS, content_pages, data_directory
+    from websegment_scrapy.evaluate.extraction import (
+        TRAINING_SET,
+        evaluate_extraction,
+        fold_models,
+    )
+
+    if args.folds < 2:
+        raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
+    data, results = data_directory(args.data), []
+    for name in args.sets or CONTENT_SETS:
+        pages = list(islice(content_pages(data, name), args.limit))
+        learned = name == TRAINING_SET
+        results.append(
+            evaluate_extraction(
+                name,
+                pages,
+                model_of=fold_models(pages, args.folds, progress) if learned else None,
+                folds=args.folds if learned else 0,
+                progress=progress,
+            )
+        )
+    write_results(
+        args.json, [result.table() for result in results], [each.to_dict() for each in results]
+    )
+    return 0
+
+
+def run_templates(args: argparse.Namespace) -> int:
+    """Measure what PageLevel finds to be template."""
+    from websegment_scrapy.evaluate.datasets import data_directory, node_pages
+    from websegment_scrapy.evaluate.templates import evaluate_templates
+    from websegment_scrapy.template.pagelevel import PageLevelModel, shipped_model
+
+    check_limit(args)
+    static = PageLevelModel.load(args.models, "static") if args.models else shipped_model("static")
+    pages = list(islice(node_pages(data_directory(args.data), "l3s_gn1"), args.limit))
+    result = evaluate_templates(pages, static, total=len(pages), progress=progress)
+    write_results(args.json, [result.table()], result.to_dict())
+    return 0
+
+
+def run_signatures(args: argparse.Namespace) -> int:
+    """Measure the signatures."""
+    from websegment_scrapy.evaluate.datasets import data_directory
+    from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, real_texts
+
+    texts = real_texts(data_directory(args.data), args.texts)
+    results = evaluate_signatures(texts, progress=progress)
+    if args.png:
+        draw(results, args.png)
+    write_results(
+        args.json, [result.table() for result in results], [each.to_dict() for each in results]
+    )
+    return 0
