@@ -21,6 +21,7 @@ from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
 from websegment_scrapy.cli.arguments import add_format
 from websegment_scrapy.cli.output import open_output, write_rows
+from websegment_scrapy.crawl.writer import BATCH
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run_store", "run_torture"]
 
 SIZES = (10_000, 100_000, 1_000_000)
+DECISIONS = 32_000
+"""Enough that the first touch of each page after a checkpoint, which PostgreSQL logs in full, does
+not stand for the whole."""
+
 COLUMNS = (
     "store",
     "pages",
@@ -71,9 +76,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="pages stored (default: %(default)s; 10000000 takes an hour and 40 GB)",
     )
     store.add_argument("--writers", type=int, nargs="+", default=(1, 8), metavar="N")
-    store.add_argument("--decisions", type=int, default=8000, metavar="N", help="of each run")
     store.add_argument(
-        "--batch", type=int, default=8, metavar="N", help="decisions in a transaction (default: 8)"
+        "--decisions",
+        type=int,
+        default=DECISIONS,
+        metavar="N",
+        help="of each run (default: %(default)s)",
+    )
+    store.add_argument(
+        "--batch",
+        type=int,
+        default=BATCH,
+        metavar="N",
+        help="decisions in a transaction (default: %(default)s, the most that a crawl takes)",
     )
     store.add_argument(
         "--stores",
