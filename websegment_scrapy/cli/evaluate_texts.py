@@ -83,6 +83,7 @@ def run_extraction(args: argparse.Namespace) -> int:
         fold_models,
     )
 
+    check_limit(args)
     if args.folds < 2:
         raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
     data, results = data_directory(args.data), []
