@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.bench.synthetic import RECIPE
 from websegment_scrapy.bench.server import restart
+from websegment_scrapy.bench.synthetic import RECIPE
 from websegment_scrapy.bench.torture import (
     BATCH,
     CONTEXT,
