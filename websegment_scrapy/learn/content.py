@@ -4,14 +4,15 @@ Pages are dealt into folds by host, and the lexicon of a page is made from the o
 that learned from a lexicon in which the page itself was counted would trust it too much.
 
 Every page is learned from twice: as it is, and with neither names nor semantic elements
-(`plain_tree`), so that pages of other times and makers are judged by what they have.
+(`plain_tree`), so that pages of other times and makers are judged by what they have. Articles are
+learned from a third time, with foreign parts set into them (`grafts`).
 """
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -20,6 +21,7 @@ from websegment_scrapy.evaluate.metrics import words_of
 from websegment_scrapy.evaluate.report import silent
 from websegment_scrapy.learn.alignment import aligned_shares
 from websegment_scrapy.learn.boosting import Boosting, fit_trees
+from websegment_scrapy.learn.grafts import Scraps, graft
 from websegment_scrapy.learn.lexicon import WordCounts, count_words, make_lexicon
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.template.block_features import block_features
@@ -42,6 +44,9 @@ SEED = 2007
 FOLDS = 4
 MAX_BLOCKS = 220
 """Blocks of one page that are learned from, drawn at random where there are more."""
+
+PLAIN = 0.5
+"""Share of the articles with foreign parts that have neither names nor semantic elements."""
 
 SEMANTIC = frozenset(
     "nav menu header footer aside main article section figure figcaption details summary "
@@ -73,15 +78,28 @@ class ContentExample:
         The share of each block that is main text.
     counts
         What it says of words.
+    is_article
+        Whether it is known to be something else than an article.
     """
 
     host: str
     tree: PageTree
     shares: NDArray[np.float64]
     counts: WordCounts
+    is_article: bool
 
 
-def make_content_example(tree: PageTree, gold: Sequence[str], host: str) -> ContentExample | None:
+class _Look(NamedTuple):
+    """A page as it is learned from: its tree, the shares of its blocks, the fold of its host."""
+
+    tree: PageTree
+    shares: NDArray[np.float64]
+    fold: int
+
+
+def make_content_example(
+    tree: PageTree, gold: Sequence[str], host: str, page_type: str = ""
+) -> ContentExample | None:
     """Align a page's blocks with the words of its main text; ``None`` for a page without text."""
     text = block_text(tree)
     if not len(text):
@@ -90,7 +108,8 @@ def make_content_example(tree: PageTree, gold: Sequence[str], host: str) -> Cont
     for token, block in zip(text.tokens, text.token_block.tolist(), strict=True):
         words[block].append(token)
     shares = aligned_shares(words, gold)
-    return ContentExample(host, tree, shares, count_words(host, text, words, shares))
+    counts = count_words(host, text, words, shares)
+    return ContentExample(host, tree, shares, counts, page_type in ("", "article"))
 
 
 def content_examples(
@@ -102,6 +121,7 @@ def content_examples(
             build_tree(page.html, estimate_layout=False),
             words_of(page.main_text),
             urlsplit(page.url).hostname or page.id,
+            page.page_type,
         )
         for page in progress(iter(pages), len(pages), "pages with their main texts")
     ]
@@ -148,8 +168,10 @@ def train_content(
     """
     from threadpoolctl import threadpool_limits
 
-    pages = _columns(examples, seed, progress)
-    rows = _Rows([*examples, *examples], pages, seed)
+    fold = [fold_of(f"{seed} {example.host}", FOLDS) for example in examples]
+    looks = _looks(examples, fold, seed)
+    pages = _columns(examples, fold, looks, progress)
+    rows = _Rows(looks, pages, seed)
     with threadpool_limits(threads):
         trees = fit_trees(
             rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=boosting
@@ -162,37 +184,62 @@ def train_content(
     )
 
 
+def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -> list[_Look]:
+    """Return all pages as they are, then all of them plain, then articles with foreign parts."""
+    looks = [
+        _Look(example.tree, example.shares, own)
+        for example, own in zip(examples, fold, strict=True)
+    ]
+    looks += [_Look(plain_tree(look.tree), look.shares, look.fold) for look in looks]
+    for number in range(FOLDS):
+        inside = [index for index, own in enumerate(fold) if own == number]
+        articles, others = (
+            [looks[index][:2] for index in inside if examples[index].is_article is wanted]
+            for wanted in (True, False)
+        )
+        scraps = Scraps.of(articles, others)
+        for index in inside if scraps else ():
+            if not examples[index].is_article:
+                continue
+            rng = np.random.default_rng((seed, index))
+            made = graft(examples[index].tree, examples[index].shares, scraps, rng)
+            if made is not None:
+                tree, shares = made
+                looks.append(
+                    _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
+                )
+    return looks
+
+
 def _columns(
-    examples: Sequence[ContentExample], seed: int, progress: Progress
+    examples: Sequence[ContentExample],
+    fold: Sequence[int],
+    looks: Sequence[_Look],
+    progress: Progress,
 ) -> list[BlockFeatures]:
-    """Measure all pages as they are, then all plain, each with the lexicon of the other folds."""
-    fold = [fold_of(f"{seed} {example.host}", FOLDS) for example in examples]
+    """Measure all looks, each with the lexicon of the other folds."""
     lexicons = [
         make_lexicon(
             example.counts for example, own in zip(examples, fold, strict=True) if own != number
         )
         for number in range(FOLDS)
     ]
-    pages: tuple[list[BlockFeatures], list[BlockFeatures]] = ([], [])
-    numbered = progress(zip(examples, fold, strict=True), len(examples), "pages measured")
-    for example, own in numbered:
-        for number, tree in enumerate((example.tree, plain_tree(example.tree))):
-            page = block_features(tree, lexicons[own])
-            assert page is not None
-            pages[number].append(page)
-    return [*pages[0], *pages[1]]
+    pages = []
+    for look in progress(iter(looks), len(looks), "pages measured"):
+        page = block_features(look.tree, lexicons[look.fold])
+        assert page is not None
+        pages.append(page)
+    return pages
 
 
 class _Rows:
     """The blocks that are learned from: their columns, whether main text, what they weigh."""
 
-    def __init__(
-        self, examples: Sequence[ContentExample], pages: Sequence[BlockFeatures], seed: int
-    ) -> None:
+    def __init__(self, looks: Sequence[_Look], pages: Sequence[BlockFeatures], seed: int) -> None:
         rng = np.random.default_rng(seed)
         matrices, targets, weights = [], [], []
-        for example, page in zip(examples, pages, strict=True):
-            assert len(page) == len(example.shares)
+        for look, page in zip(looks, pages, strict=True):
+            assert len(page) == len(look.shares)
             rows = np.arange(len(page))
             if len(rows) > MAX_BLOCKS:
                 rows = np.sort(rng.choice(rows, MAX_BLOCKS, replace=False))
@@ -201,7 +248,7 @@ class _Rows:
             weight = np.sqrt((words + 1.0) / max(float(words.sum()), 1.0))
             matrices.append(page.matrix[rows])
             weights.append(weight[rows] * (len(page) / len(rows)))
-            targets.append(example.shares[rows] > 0.5)
+            targets.append(look.shares[rows] > 0.5)
         self.matrix, self.target = np.concatenate(matrices), np.concatenate(targets)
         weight = np.concatenate(weights)
         self.weight = weight / weight.mean()

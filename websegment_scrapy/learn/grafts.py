@@ -1,0 +1,290 @@
+"""Foreign parts set into training pages: comments, teasers and notes on authors.
+
+Pages with known main texts are few, and of our time: their comments come by a script, their teasers
+are cards. Older news and blog pages carry both in full, below and beside the article, and a model
+that never saw it takes them for more of the article. So articles are learned from once more, with
+such parts around them that are made of texts of other training pages. What is written there is
+running text like any other; that it is not the page's own shows only in how it is arranged, which
+is what is to be learned.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from websegment_scrapy.learn.splicing import spliced
+from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.template.text_blocks import text_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = ["Scraps", "graft"]
+
+T = TypeVar("T")
+
+ARTICLE_WORDS = 60
+"""Words of main text from which a page is an article that parts may be set into."""
+
+MOST_OF_IT = 0.9
+"""Share of the main text's words that its container must hold."""
+
+REMARKS = 12
+"""Most remarks that are taken from one page."""
+
+_SPOKEN = frozenset("i i'm i've my me you your we".split())
+_NAMES = (
+    "Anna Ben Carla David Elena Frank Grace Hugo Irina James Karen Luis Maria Nick Olga Paul Rosa "
+    "Sam Tina Victor".split()
+)
+_SURNAMES = "Adams Berg Costa Diaz Evans Fischer Garcia Hall Ivanov Jones King Lee Moore".split()
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_COMMENT_HEADINGS = (
+    "Comments", "{n} Comments", "{n} Responses to “{title}”", "{n} comments so far", "Responses",
+    "Reader comments", "Discussion", "{n} thoughts on “{title}”", "What people are saying", "",
+)  # fmt: skip
+_COMMENT_META = (
+    "{name} says:", "{name} wrote:", "{name}", "Posted by {name} on {date}", "{date} at {hour}:{m}",
+    "By {name} | {date}", "{name} {date}", "{n}. {name} said…", "from {name}, {n} weeks ago",
+)  # fmt: skip
+_TEASER_HEADINGS = (
+    "Related posts", "Related articles", "You may also like", "More stories", "Recent posts",
+    "Most popular", "Latest news", "From the archive", "Also on this site", "Top stories",
+    "Recommended for you", "Don't miss", "In this section", "Featured", "Editor's picks", "",
+)  # fmt: skip
+_NOTE_HEADINGS = ("About the author", "About {name}", "{name}", "About this blog", "")
+_MORE = ("Read more", "Continue reading", "More »", "Full story")
+_FORM = (
+    "<h3>Leave a comment</h3><form><p><input> Name (required)</p><p><input> Mail (will not be "
+    "published)</p><p><textarea></textarea></p><p><button>Submit comment</button></p></form>",
+    "<div>Post a comment</div><form><label>Name</label><input><label>Email</label><input>"
+    "<label>Your comment</label><textarea></textarea><input></form>",
+    "<p>Comments are closed.</p>",
+    '<p>You must be <a href="/login">logged in</a> to post a comment.</p>',
+    "",
+)
+_PARTS = (
+    ("teasers", 0.35, False),
+    ("note", 0.4, True),
+    ("teasers", 0.5, True),
+    ("comments", 0.75, True),
+    ("teasers", 0.35, True),
+)
+"""What is set in, in which share of the pages, and whether after the main text."""
+
+INSIDE, FURTHER_OUT = 0.25, 0.15
+"""Shares of the parts that go into the container of the main text, and behind the element around
+it; the others follow it."""
+
+_CALLED = {
+    "comments": ("comments", "commentlist", "responses", "discussion", "c1", ""),
+    "teasers": ("related", "sidebar", "widget", "more-stories", "box", "m2", ""),
+    "note": ("author", "bio", "about", "box", "n3", ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scraps:
+    """Texts of training pages of which parts are made.
+
+    Attributes
+    ----------
+    remarks
+        Short texts in which somebody speaks for himself.
+    openings
+        How main texts begin.
+    titles
+        Titles of pages.
+    """
+
+    remarks: tuple[str, ...]
+    openings: tuple[str, ...]
+    titles: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        articles: Sequence[tuple[PageTree, NDArray[np.float64]]],
+        others: Sequence[tuple[PageTree, NDArray[np.float64]]],
+    ) -> Scraps:
+        """Collect them from pages with the share of each block that is main text.
+
+        Remarks are taken from pages that are no articles, forums among them, if there are such.
+        """
+        remarks: list[str] = []
+        openings: list[str] = []
+        titles: list[str] = []
+        for number, (tree, shares) in enumerate((*articles, *others)):
+            blocks = text_blocks(tree)
+            texts = [
+                " ".join(tree.text_of(node) for node in blocks.nodes[begin:end].tolist())
+                for begin, end in zip(blocks.first[:-1], blocks.first[1:], strict=True)
+            ]
+            good = [text for text, share in zip(texts, shares.tolist(), strict=True) if share > 0.9]
+            opening = next((text for text in good if len(text.split()) >= 20), None)
+            if opening is not None:
+                openings.append(opening)
+            if number >= len(articles) or not others:
+                remarks += [text for text in good if _is_remark(text)][:REMARKS]
+            title = tree.head.title.partition(" | ")[0].partition(" - ")[0].strip()
+            if 3 <= len(title.split()) <= 15:
+                titles.append(title)
+        return cls(tuple(remarks), tuple(openings), tuple(titles))
+
+    def __bool__(self) -> bool:
+        return bool(self.remarks and self.openings and self.titles)
+
+
+def graft(
+    tree: PageTree, shares: NDArray[np.float64], scraps: Scraps, rng: np.random.Generator
+) -> tuple[PageTree, NDArray[np.float64]] | None:
+    """Set foreign parts into a page; return it with the share of each block that is main text.
+
+    ``None`` for a page without an article, or whose main text has no container of its own.
+    """
+    before = text_blocks(tree)
+    own_share = np.zeros(len(tree))
+    own_share[before.nodes] = shares[before.of_node]
+    container = _container(tree, own_share)
+    if container is None:
+        return None
+    maker = _Maker(scraps, rng)
+    for kind, often, after in _PARTS:
+        if rng.random() >= often:
+            continue
+        part = build_tree(f"<html><body>{maker.make(kind)}</body></html>", estimate_layout=False)
+        body = next(node for node in range(len(part)) if part.tag_name(node) == "body")
+        parent, position = _place(tree, container, after, rng.random())
+        size = len(tree)
+        tree = spliced(tree, part, body, parent, position)
+        own_share = np.insert(own_share, np.full(len(tree) - size, position), 0.0)
+        if position <= container:
+            container += len(tree) - size
+    blocks = text_blocks(tree)
+    return tree, own_share[blocks.nodes[blocks.first[:-1]]]
+
+
+def _container(tree: PageTree, share: NDArray[np.float64]) -> int | None:
+    """Return the smallest element around nearly all of the main text, if that is an article."""
+    words = np.zeros(len(tree))
+    for node in np.flatnonzero(share > 0.5).tolist():
+        words[node] = len(tree.text_of(node).split())
+    total = float(words.sum())
+    if total < ARTICLE_WORDS:
+        return None
+    run = np.concatenate(([0.0], np.cumsum(words)))
+    inside = run[tree.end] - run[:-1]
+    enough = np.flatnonzero((inside >= MOST_OF_IT * total) & (tree.text_end == tree.text_start))
+    found = int(enough[np.argmax(tree.depth[enough])])
+    below_body = tree.depth[found] >= 2
+    return found if below_body else None
+
+
+def _place(tree: PageTree, container: int, after: bool, chance: float) -> tuple[int, int]:
+    """Choose where a part goes: its parent, and the index of its first node."""
+    above = int(tree.parent[container])
+    if not after:
+        return above, container
+    if chance < INSIDE:
+        return container, int(tree.end[container])
+    if chance < INSIDE + FURTHER_OUT and tree.depth[above] >= 2:
+        return int(tree.parent[above]), int(tree.end[above])
+    return above, int(tree.end[container])
+
+
+def _is_remark(text: str) -> bool:
+    words = text.lower().split()
+    return 6 <= len(words) <= 120 and not _SPOKEN.isdisjoint(words)
+
+
+class _Maker:
+    """Writes parts in HTML, arranged in many ways."""
+
+    def __init__(self, scraps: Scraps, rng: np.random.Generator) -> None:
+        self.scraps = scraps
+        self.rng = rng
+
+    def make(self, kind: str) -> str:
+        """Write a part of one kind."""
+        made = {"comments": self._comments, "teasers": self._teasers, "note": self._note}[kind]()
+        name = self._one(_CALLED[kind])
+        tag = self._one(("div", "div", "div", "section", "aside"))
+        return f'<{tag} class="{name}">{made}</{tag}>' if name else f"<{tag}>{made}</{tag}>"
+
+    def _comments(self) -> str:
+        count = 1 + int(self.rng.geometric(0.12))
+        meta, first = self._one(_COMMENT_META), self.rng.random() < 0.75
+        outer, inner = self._one((("ol", "li"), ("ul", "li"), ("div", "div"), ("dl", "dd")))
+        written = self._one(("p", "p", "div", ""))
+        items = []
+        for _ in range(count):
+            about = html.escape(self._filled(meta))
+            texts = [self._one(self.scraps.remarks) for _ in range(1 + (self.rng.random() < 0.25))]
+            told = "".join(_element(written, html.escape(text)) for text in texts)
+            line = _element(self._one(("div", "p", "cite", "h4")), about)
+            reply = '<a href="#r">Reply</a>' if self.rng.random() < 0.4 else ""
+            items.append(_element(inner, line + told + reply if first else told + line + reply))
+        heading = self._heading(_COMMENT_HEADINGS)
+        return heading + _element(outer, "".join(items)) + self._one(_FORM)
+
+    def _teasers(self) -> str:
+        count = int(self.rng.integers(2, 13))
+        outer, inner = self._one((("ul", "li"), ("ol", "li"), ("div", "div"), ("div", "p")))
+        title = self._one(("h3", "h4", "strong", "", "h2", "div"))
+        snippets, linked = self.rng.random() < 0.6, self.rng.random() < 0.3
+        more = self._one(_MORE) if self.rng.random() < 0.4 else ""
+        dated = self.rng.random() < 0.3
+        items = []
+        for _ in range(count):
+            text = html.escape(self._one(self.scraps.titles))
+            item = _element(title, f'<a href="/{self.rng.integers(10**6)}">{text}</a>')
+            if dated:
+                item += _element("div", html.escape(self._filled("{date}")))
+            if snippets:
+                words = self._one(self.scraps.openings).split()[: int(self.rng.integers(8, 45))]
+                snippet = html.escape(" ".join(words)) + ("…" if self.rng.random() < 0.5 else "")
+                item += _element("p", f'<a href="/x">{snippet}</a>' if linked else snippet)
+            if more:
+                item += f'<a href="/y">{more}</a>'
+            items.append(_element(inner, item))
+        return self._heading(_TEASER_HEADINGS) + _element(outer, "".join(items))
+
+    def _note(self) -> str:
+        words = self._one(self.scraps.openings).split()[: int(self.rng.integers(12, 80))]
+        name = self._filled("{name}")
+        text = html.escape(f"{name} {' '.join(words)}")
+        link = '<a href="/author">More posts by this author</a>' if self.rng.random() < 0.4 else ""
+        return self._heading(_NOTE_HEADINGS) + _element(self._one(("p", "div")), text) + link
+
+    def _heading(self, texts: Sequence[str]) -> str:
+        text = self._filled(self._one(texts))
+        tag = self._one(("h2", "h3", "h4", "div", "p", "strong"))
+        return _element(tag, html.escape(text)) if text else ""
+
+    def _filled(self, text: str) -> str:
+        number = self.rng.integers
+        return text.format(
+            n=int(number(2, 60)),
+            name=f"{self._one(_NAMES)} {self._one((*_SURNAMES, ''))}".strip(),
+            date=f"{self._one(_MONTHS)} {int(number(1, 29))}, {int(number(2004, 2024))}",
+            hour=int(number(1, 13)),
+            m=f"{int(number(60)):02}",
+            title=self._one(self.scraps.titles),
+        )
+
+    def _one(self, choices: Sequence[T]) -> T:
+        return choices[int(self.rng.integers(len(choices)))]
+
+
+def _element(tag: str, content: str) -> str:
+    return f"<{tag}>{content}</{tag}>" if tag else content
