@@ -45,6 +45,9 @@ FOLDS = 4
 MAX_BLOCKS = 220
 """Blocks of one page that are learned from, drawn at random where there are more."""
 
+GRAFTED = 2
+"""How often each article is learned from with foreign parts, each time with others."""
+
 PLAIN = 0.5
 """Share of the articles with foreign parts that have neither names nor semantic elements."""
 
@@ -201,13 +204,14 @@ def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -
         for index in inside if scraps else ():
             if not examples[index].is_article:
                 continue
-            rng = np.random.default_rng((seed, index))
-            made = graft(examples[index].tree, examples[index].shares, scraps, rng)
-            if made is not None:
-                tree, shares = made
-                looks.append(
-                    _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
-                )
+            for again in range(GRAFTED):
+                rng = np.random.default_rng((seed, index, again))
+                made = graft(examples[index].tree, examples[index].shares, scraps, rng)
+                if made is not None:
+                    tree, shares = made
+                    looks.append(
+                        _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
+                    )
     return looks
 
 

@@ -11,7 +11,7 @@ is what is to be learned.
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -74,22 +74,40 @@ _FORM = (
     "",
 )
 _PARTS = (
-    ("teasers", 0.35, False),
+    ("sidebar", 0.3, False),
+    ("teasers", 0.25, False),
     ("note", 0.4, True),
     ("teasers", 0.5, True),
-    ("comments", 0.75, True),
-    ("teasers", 0.35, True),
+    ("comments", 0.7, True),
+    ("teasers", 0.3, True),
+    ("sidebar", 0.4, True),
 )
 """What is set in, in which share of the pages, and whether after the main text."""
+
+SHORTENED = 0.4
+"""Share of the articles of which only the beginning is left."""
+
+SHORT = (12, 160)
+"""Words that are left of them."""
 
 INSIDE, FURTHER_OUT = 0.25, 0.15
 """Shares of the parts that go into the container of the main text, and behind the element around
 it; the others follow it."""
 
+_WIDGETS = ("teasers", "note", "links", "links", "months", "offer")
+_OFFERS = (
+    "Subscribe to our newsletter and get the best of our stories in your inbox every week.",
+    "Enter your email address to follow this blog and receive notifications of new posts.",
+    "Follow us on Twitter and like us on Facebook", "Subscribe by RSS or by email",
+    "Want to advertise here? Contact us for our rates.", "Support this site with a donation",
+    "The views expressed here are those of the author and do not represent his employer.",
+)  # fmt: skip
+_LINK_HEADINGS = ("Categories", "Blogroll", "Tags", "Links", "Topics", "Pages", "Sections", "")
 _CALLED = {
     "comments": ("comments", "commentlist", "responses", "discussion", "c1", ""),
     "teasers": ("related", "sidebar", "widget", "more-stories", "box", "m2", ""),
     "note": ("author", "bio", "about", "box", "n3", ""),
+    "sidebar": ("sidebar", "side", "right", "secondary", "column", "s4", ""),
 }
 
 
@@ -158,6 +176,8 @@ def graft(
     container = _container(tree, own_share)
     if container is None:
         return None
+    if rng.random() < SHORTENED:
+        tree, own_share = _shortened(tree, own_share, int(rng.integers(*SHORT)))
     maker = _Maker(scraps, rng)
     for kind, often, after in _PARTS:
         if rng.random() >= often:
@@ -172,6 +192,20 @@ def graft(
             container += len(tree) - size
     blocks = text_blocks(tree)
     return tree, own_share[blocks.nodes[blocks.first[:-1]]]
+
+
+def _shortened(
+    tree: PageTree, share: NDArray[np.float64], words: int
+) -> tuple[PageTree, NDArray[np.float64]]:
+    """Leave the main text's first words, up to the end of a text node, and drop the others."""
+    main = np.flatnonzero(share > 0.5)
+    before = np.cumsum([0, *(len(tree.text_of(node).split()) for node in main.tolist())])[:-1]
+    dropped = main[before >= words]
+    text_end = tree.text_end.copy()
+    text_end[dropped] = tree.text_start[dropped]
+    share = share.copy()
+    share[dropped] = 0.0
+    return replace(tree, text_end=text_end), share
 
 
 def _container(tree: PageTree, share: NDArray[np.float64]) -> int | None:
@@ -216,7 +250,12 @@ class _Maker:
 
     def make(self, kind: str) -> str:
         """Write a part of one kind."""
-        made = {"comments": self._comments, "teasers": self._teasers, "note": self._note}[kind]()
+        made = {
+            "comments": self._comments,
+            "teasers": self._teasers,
+            "note": self._note,
+            "sidebar": self._sidebar,
+        }[kind]()
         name = self._one(_CALLED[kind])
         tag = self._one(("div", "div", "div", "section", "aside"))
         return f'<{tag} class="{name}">{made}</{tag}>' if name else f"<{tag}>{made}</{tag}>"
@@ -265,6 +304,41 @@ class _Maker:
         text = html.escape(f"{name} {' '.join(words)}")
         link = '<a href="/author">More posts by this author</a>' if self.rng.random() < 0.4 else ""
         return self._heading(_NOTE_HEADINGS) + _element(self._one(("p", "div")), text) + link
+
+    def _sidebar(self) -> str:
+        made = {
+            "teasers": self._teasers,
+            "note": self._note,
+            "links": self._links,
+            "months": self._months,
+            "offer": self._offer,
+        }
+        inner = self._one(("div", "div", "li", "section"))
+        count = int(self.rng.integers(2, 8))
+        parts = [_element(inner, made[self._one(_WIDGETS)]()) for _ in range(count)]
+        return _element("ul" if inner == "li" else "", "".join(parts))
+
+    def _offer(self) -> str:
+        return _element("p", html.escape(self._one(_OFFERS)))
+
+    def _links(self) -> str:
+        count = int(self.rng.integers(4, 30))
+        names = [
+            " ".join(self._one(self.scraps.titles).split()[: int(self.rng.integers(1, 5))])
+            for _ in range(count)
+        ]
+        return self._heading(_LINK_HEADINGS) + self._list(names)
+
+    def _months(self) -> str:
+        count = int(self.rng.integers(4, 36))
+        names = [f"{self._one(_MONTHS)} {int(self.rng.integers(2004, 2024))}" for _ in range(count)]
+        return self._heading(("Archives", "Archive", "By month")) + self._list(names)
+
+    def _list(self, names: Sequence[str]) -> str:
+        link = [f'<a href="/{number}">{html.escape(name)}</a>' for number, name in enumerate(names)]
+        if self.rng.random() < 0.2:
+            return _element("p", " | ".join(link))
+        return _element("ul", "".join(_element("li", each) for each in link))
 
     def _heading(self, texts: Sequence[str]) -> str:
         text = self._filled(self._one(texts))
