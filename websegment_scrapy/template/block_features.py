@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEATURES_VERSION", "BlockFeatures", "block_features"]
 
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 """Raised whenever a column changes its meaning: models name the version they were made with."""
 
 NEAR = (

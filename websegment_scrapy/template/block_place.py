@@ -6,6 +6,7 @@ running sums, because a subtree is a range of the pre-order.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,21 @@ CALLED: dict[str, frozenset[str]] = {
 }
 """Names of elements that mean one thing on some pages and another on others: what is called a
 comment is the content of a forum, and not of an article."""
+
+COMMENTS_FOLLOW = re.compile(
+    r"\W*(?:(?:\d+|one)\s+(?:comment|response|reply|reaction|thought|kommentar|commentaire"
+    r"|comentario)|(?:(?:\d+|no|all|user|reader|recent)\s+)?(?:comments|responses|replies|reactions"
+    r"|thoughts|discussion|kommentare|commentaires|comentarios|commenti|reacties|комментари\w*))"
+    r"(?:\s+so\s+far|\s*\(?\d+\)?|\s+(?:to|on|for)\b.*)?\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A line above comments, where no name says what they are."""
+
+LINE = 120
+"""Most characters of such a line."""
+
+BEFORE_COMMENTS = 25
+"""Words of running text that must come before it: what is commented on."""
 
 _CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 _BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
@@ -158,6 +174,7 @@ def place_columns(
     first = page.blocks.nodes[page.blocks.first[:-1]]
     inner = tree.parent[first].astype(np.int64)
     home = nodes.container[inner]
+    nodes.inside[_below_comment_lines(page, nodes, home)] |= _CALLED_BIT["comments"]
     for flag, bit in _BIT.items():
         columns[f"in_{flag}"] = (nodes.flags[inner] & bit > 0).astype(np.float64)
     for kind, mark in _CALLED_BIT.items():
@@ -234,6 +251,24 @@ def _names(
             )
         total[node], least[node], greatest[node], number[node], called[node] = found
     return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number, called
+
+
+def _below_comment_lines(
+    page: BlockText, nodes: _Nodes, home: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return what follows a line that announces comments, within the element around both."""
+    found = np.zeros(len(page.tree), dtype=bool)
+    own = page.linked < page.words / 2
+    prose = np.cumsum(np.where(own & (page.words >= PROSE), page.words, 0.0))
+    for block in np.flatnonzero(own & (prose >= BEFORE_COMMENTS)).tolist():
+        text = page.texts[block]
+        if len(text) > LINE or not COMMENTS_FOLLOW.fullmatch(text):
+            continue
+        line = nodes.top[home[block]]
+        around = page.tree.parent[line]
+        if around >= 0:
+            found[page.tree.end[line] : page.tree.end[around]] = True
+    return found
 
 
 def _level_columns(

@@ -39,7 +39,7 @@ LINKS = 0.75
 RUNNING_TEXT = 0.6
 """Share of the expected main text from which a page is one of running text."""
 
-ARTICLE = 200
+ARTICLE = 50
 REPEATED_WORDS = 3
 CLEARLY = 0.2
 """Each chosen among a few values on held-out hosts of the training pages."""
