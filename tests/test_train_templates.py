@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from websegment_scrapy.cli.main import main
+from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.evaluate.datasets import DataError, NodePage, node_pages
 from websegment_scrapy.evaluate.sites import crawled_sites, local_copy
 from websegment_scrapy.evaluate.template_counts import agreement, leaf_counts
 from websegment_scrapy.evaluate.templates import align_labels, evaluate_templates
 from websegment_scrapy.learn.templates import sample_pages
 from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.store import PageRecord, Store
+from websegment_scrapy.template.hashes import describe_parts
 from websegment_scrapy.template.pagelevel import PageLevelModel, templateness
 
 WORDS = (
@@ -78,6 +81,26 @@ def test_training_again_gives_the_same_bytes(sites: Path, models: Path, tmp_path
     assert main([*arguments, "-o", str(tmp_path)]) == 0
     for name in ("templates-static.json", "templates-static.npz"):
         assert (tmp_path / name).read_bytes() == (models / name).read_bytes()
+
+
+def test_a_crawls_database_says_what_a_site_repeats(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'crawl.db'}"
+    saved = tmp_path / "saved"
+    with Store.open(database, recipe=RECIPES["shingles"]) as store:
+        for number in range(12):
+            host = f"site{number:02}.example"
+            (saved / host).mkdir(parents=True)
+            pages = site_pages(number)
+            (saved / host / "one.html").write_text(pages[0])
+            for page, html in enumerate(pages):
+                parts = describe_parts(build_tree(html))
+                store.decide(PageRecord(url=f"http://{host}/{page}", words=3, parts=parts))
+    arguments = ["train", "templates", "--layout", "static", "--sites", str(saved)]
+    assert main([*arguments, "-o", str(tmp_path)]) == 2  # one page of a site shows nothing
+    assert main([*arguments, "-o", str(tmp_path), "--database", database]) == 0
+    model = PageLevelModel.load(tmp_path, "static")
+    assert model.recipe["sites"] == 12
+    assert model.recipe["held_out_families"]["smooth"]["accuracy"] > 0.9
 
 
 def test_the_model_says_how_it_was_made(models: Path) -> None:

@@ -93,4 +93,4 @@ def _largest(page: AnalyzedPage, site: SiteVerdict | None) -> PageTemplates:
     main = [tree.leaves[segment.leaves] for segment in page.segments if segment.role == "main"]
     kept = np.isin(nodes, np.concatenate([np.zeros(0, dtype=np.int32), *main]))
     repeated = template_nodes(tree, site)[nodes]
-    return PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, repeated)
+    return PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, kept & ~repeated, repeated)

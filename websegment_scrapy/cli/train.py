@@ -16,11 +16,13 @@ from websegment_scrapy.exceptions import AnalysisError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.learn.templates import TemplateExample
     from websegment_scrapy.model_files import Layout
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["add_parser", "run_content", "run_segmentation", "run_templates"]
 
@@ -54,6 +56,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="folder with one sub-folder of saved pages for each site, instead of sites.tar.xz of "
         "the data sets",
+    )
+    templates.add_argument(
+        "--database",
+        metavar="URL",
+        help="dedup database whose counts say what a site repeats, where it knows the host that a "
+        "sub-folder is named after; the other sites are counted from their saved pages",
     )
     templates.set_defaults(run=run_templates)
     content = kinds.add_parser(
@@ -123,8 +131,9 @@ def run_templates(args: argparse.Namespace) -> int:
             Documents(render="rendered" in layouts, snapshots=args.snapshots)
         ) as documents,
     ):
+        verdicts = _verdicts(args.database, [site.name for site in sites])
         for site in progress(iter(sites), len(sites), "sites"):
-            found, errors = site_examples(site, layouts, documents)
+            found, errors = site_examples(site, layouts, documents, verdicts.get(site.name))
             for layout, pages in found.items():
                 examples[layout].extend(pages)
             for name, reason in errors.items():
@@ -134,6 +143,21 @@ def run_templates(args: argparse.Namespace) -> int:
         for path in train_templates(examples[layout], layout).save(_folder(args)):
             sys.stdout.write(f"{path}\n")
     return 1 if failed else 0
+
+
+def _verdicts(database: str | None, hosts: Sequence[str]) -> dict[str, SiteVerdict]:
+    """Read what sites repeat from a dedup database, as far as it knows them."""
+    if database is None:
+        return {}
+    from websegment_scrapy.store.queries import open_for_reading
+    from websegment_scrapy.store.templates import read_verdict
+
+    with (
+        contextlib.closing(open_for_reading(database)) as opened,
+        opened.read() as connection,
+    ):
+        found = {host: read_verdict(connection, host) for host in hosts}
+    return {host: verdict for host, verdict in found.items() if verdict is not None}
 
 
 def run_content(args: argparse.Namespace) -> int:

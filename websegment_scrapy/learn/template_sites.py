@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.evaluate.sites import CrawledSite
     from websegment_scrapy.model_files import Layout
     from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["PAGES_PER_SITE", "site_examples"]
 
@@ -30,7 +31,10 @@ PAGES_PER_SITE: dict[Layout, int] = {"static": 20, "rendered": 2}
 
 
 def site_examples(
-    site: CrawledSite, layouts: Sequence[Layout], documents: Documents
+    site: CrawledSite,
+    layouts: Sequence[Layout],
+    documents: Documents,
+    known: SiteVerdict | None = None,
 ) -> tuple[dict[Layout, list[TemplateExample]], dict[str, str]]:
     """Label pages of a site by what all its pages repeat.
 
@@ -42,6 +46,8 @@ def site_examples(
         Kinds of layout to measure.
     documents
         Renders pages, if ``layouts`` has ``"rendered"``.
+    known
+        What a crawl found the site to repeat, instead of counting these pages.
 
     Returns
     -------
@@ -56,7 +62,7 @@ def site_examples(
         except (AnalysisError, OSError) as error:
             errors[page.name] = str(error)
     examples: dict[Layout, list[TemplateExample]] = {layout: [] for layout in layouts}
-    verdict = count_site(trees.values())
+    verdict = known or count_site(trees.values())
     if verdict is None:
         return examples, errors
     for layout in layouts:

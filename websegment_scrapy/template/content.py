@@ -24,7 +24,12 @@ from websegment_scrapy.template.block_features import (
     block_features,
 )
 from websegment_scrapy.template.block_smoothing import smooth_blocks
-from websegment_scrapy.template.choice import choose, without_comments, without_repetitions
+from websegment_scrapy.template.choice import (
+    choose,
+    with_site,
+    without_comments,
+    without_repetitions,
+)
 from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.trees import Trees
 
@@ -87,8 +92,23 @@ class ContentModel:
     trees: Trees
     recipe: Mapping[str, Any]
 
-    def judge(self, tree: PageTree) -> Judgement | None:
-        """Judge the blocks of a page; ``None`` when it has no text.
+    def judge(
+        self, tree: PageTree, repeated: NDArray[np.bool_] | None = None
+    ) -> tuple[Judgement, Judgement] | None:
+        """Judge the blocks of a page by the page alone, and with what is known of its site.
+
+        Parameters
+        ----------
+        tree
+            The page.
+        repeated
+            For each text node whether the site repeats it; ``None`` while the site is not known:
+            both judgements are the same then.
+
+        Returns
+        -------
+        tuple of Judgement
+            ``None`` when the page has no text.
 
         Raises
         ------
@@ -104,9 +124,10 @@ class ContentModel:
                 "measures: make it again with 'websegment train content'"
             )
         smoothed = smooth_blocks(page, self.trees.probability(page.matrix))
-        probability = without_comments(page, without_repetitions(page, smoothed))
-        kept, limit = choose(page, probability)
-        return Judgement(page, probability, kept, limit)
+        alone = _judgement(page, smoothed)
+        if repeated is None:
+            return alone, alone
+        return alone, _judgement(page, with_site(page, smoothed, repeated))
 
     def save(self, folder: Path) -> list[Path]:
         """Write the model's files; the same model gives the same bytes."""
@@ -137,6 +158,12 @@ class ContentModel:
             trees=Trees.from_arrays(arrays, "trees"),
             recipe=description["recipe"],
         )
+
+
+def _judgement(page: BlockFeatures, probability: NDArray[np.float64]) -> Judgement:
+    probability = without_comments(page, without_repetitions(page, probability))
+    kept, limit = choose(page, probability)
+    return Judgement(page, probability, kept, limit)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 ``learned`` is our own default (`content`), ``pagelevel`` the paper's PageLevel Smooth. What the
 page's site is known to repeat (`sitelevel`) counts more than either: it is template, whatever the
-page alone looks like; about the rest the page decides.
+page alone looks like. About the rest the page decides; ``learned`` makes its choice anew among what
+is left, of which more is likely to be the page's own (`choice.with_site`).
 """
 
 from __future__ import annotations
@@ -41,22 +42,25 @@ class PageTemplates:
         Of each, 0 (content) to 1 (template).
     kept
         Whether it is main text by the page alone.
+    main_text
+        Whether it is main text with what is known of the page's site.
     repeated
         Whether the page's site repeats it.
     judgement
-        What ``learned`` made of the blocks.
+        What ``learned`` made of the blocks, with what is known of the site.
     """
 
     nodes: NDArray[np.int64]
     templateness: NDArray[np.float64]
     kept: NDArray[np.bool_]
+    main_text: NDArray[np.bool_]
     repeated: NDArray[np.bool_]
     judgement: Judgement | None = None
 
     @property
     def main(self) -> NDArray[np.int64]:
         """The text nodes of the main text."""
-        return self.nodes[self.kept & ~self.repeated]
+        return self.nodes[self.main_text]
 
     def of_leaves(self, tree: PageTree) -> NDArray[np.float64]:
         """Return the templateness of each leaf; an image has that of the text before it."""
@@ -96,14 +100,22 @@ def page_templates(
     nodes = np.flatnonzero(tree.text_end > tree.text_start)
     repeated = template_nodes(tree, site, hashed)[nodes]
     if not len(nodes):
-        return PageTemplates(nodes, np.zeros(0), np.zeros(0, dtype=bool), repeated)
+        none = np.zeros(0, dtype=bool)
+        return PageTemplates(nodes, np.zeros(0), none, none, repeated)
     if method == "pagelevel":
         scores = templateness(tree, url).smooth[nodes]
         kept = (scores < shipped_model(tree.layout).thresholds["smooth"]) & tree.visible[nodes]
-        return PageTemplates(nodes, scores, kept, repeated)
-    judgement = (shipped_content_model() if model is None else model).judge(tree)
-    assert judgement is not None
+        return PageTemplates(nodes, scores, kept, kept & ~repeated, repeated)
+    chosen = shipped_content_model() if model is None else model
+    judged = chosen.judge(tree, None if site is None else repeated)
+    assert judged is not None
+    alone, judgement = judged
     block = judgement.page.text.blocks.of_node
     return PageTemplates(
-        nodes, 1.0 - judgement.probability[block], judgement.kept[block], repeated, judgement
+        nodes,
+        1.0 - judgement.probability[block],
+        alone.kept[block],
+        judgement.kept[block] & ~repeated,
+        repeated,
+        judgement,
     )
