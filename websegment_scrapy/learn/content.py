@@ -4,8 +4,8 @@ Pages are dealt into folds by host, and the lexicon of a page is made from the o
 that learned from a lexicon in which the page itself was counted would trust it too much.
 
 Every page is learned from twice: as it is, and with neither names nor semantic elements
-(`plain_tree`), so that pages of other times and makers are judged by what they have. Articles are
-learned from a third time, with foreign parts set into them (`grafts`).
+(`plain_tree`), so that pages of other times and makers are judged by what they have; and a third
+time with foreign parts set into it (`grafts`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,8 @@ FOLDS = 4
 MAX_BLOCKS = 220
 """Blocks of one page that are learned from, drawn at random where there are more."""
 
-GRAFTED = 2
-"""How often each article is learned from with foreign parts, each time with others."""
-
 PLAIN = 0.5
-"""Share of the articles with foreign parts that have neither names nor semantic elements."""
+"""Share of the pages with foreign parts that have neither names nor semantic elements."""
 
 SEMANTIC = frozenset(
     "nav menu header footer aside main article section figure figcaption details summary "
@@ -82,7 +79,7 @@ class ContentExample:
     counts
         What it says of words.
     is_article
-        Whether it is known to be something else than an article.
+        Whether it is an article, as far as is known.
     """
 
     host: str
@@ -188,7 +185,7 @@ def train_content(
 
 
 def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -> list[_Look]:
-    """Return all pages as they are, then all of them plain, then articles with foreign parts."""
+    """Return all pages as they are, then all of them plain, then with foreign parts."""
     looks = [
         _Look(example.tree, example.shares, own)
         for example, own in zip(examples, fold, strict=True)
@@ -202,16 +199,14 @@ def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -
         )
         scraps = Scraps.of(articles, others)
         for index in inside if scraps else ():
-            if not examples[index].is_article:
-                continue
-            for again in range(GRAFTED):
-                rng = np.random.default_rng((seed, index, again))
-                made = graft(examples[index].tree, examples[index].shares, scraps, rng)
-                if made is not None:
-                    tree, shares = made
-                    looks.append(
-                        _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
-                    )
+            page = examples[index]
+            rng = np.random.default_rng((seed, index))
+            made = graft(page.tree, page.shares, scraps, rng, is_article=page.is_article)
+            if made is not None:
+                tree, shares = made
+                looks.append(
+                    _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
+                )
     return looks
 
 

@@ -2,8 +2,8 @@
 
 Pages with known main texts are few, and of our time: their comments come by a script, their teasers
 are cards. Older news and blog pages carry both in full, below and beside the article, and a model
-that never saw it takes them for more of the article. So articles are learned from once more, with
-such parts around them that are made of texts of other training pages. What is written there is
+that never saw it takes them for more of the article. So pages are learned from once more, with such
+parts around them that are made of texts of other training pages. What is written there is
 running text like any other; that it is not the page's own shows only in how it is arranged, which
 is what is to be learned.
 """
@@ -31,8 +31,8 @@ __all__ = ["Scraps", "graft"]
 
 T = TypeVar("T")
 
-ARTICLE_WORDS = 60
-"""Words of main text from which a page is an article that parts may be set into."""
+LEAST_WORDS = 60
+"""Words of main text from which parts may be set into a page."""
 
 MOST_OF_IT = 0.9
 """Share of the main text's words that its container must hold."""
@@ -73,7 +73,7 @@ _FORM = (
     '<p>You must be <a href="/login">logged in</a> to post a comment.</p>',
     "",
 )
-_PARTS = (
+_BESIDE_ARTICLES = (
     ("sidebar", 0.3, False),
     ("teasers", 0.25, False),
     ("note", 0.4, True),
@@ -82,7 +82,10 @@ _PARTS = (
     ("teasers", 0.3, True),
     ("sidebar", 0.4, True),
 )
-"""What is set in, in which share of the pages, and whether after the main text."""
+"""What is set into articles, in which share of them, and whether after the main text."""
+
+_BESIDE_OTHERS = (("sidebar", 0.5, False), ("sidebar", 0.7, True))
+"""The same for lists, shops and forums, whose own content may look like teasers and comments."""
 
 SHORTENED = 0.4
 """Share of the articles of which only the beginning is left."""
@@ -164,11 +167,17 @@ class Scraps:
 
 
 def graft(
-    tree: PageTree, shares: NDArray[np.float64], scraps: Scraps, rng: np.random.Generator
+    tree: PageTree,
+    shares: NDArray[np.float64],
+    scraps: Scraps,
+    rng: np.random.Generator,
+    *,
+    is_article: bool = True,
 ) -> tuple[PageTree, NDArray[np.float64]] | None:
     """Set foreign parts into a page; return it with the share of each block that is main text.
 
-    ``None`` for a page without an article, or whose main text has no container of its own.
+    Articles may also be shortened. ``None`` for a page with too little main text, or whose main
+    text has no container of its own.
     """
     before = text_blocks(tree)
     own_share = np.zeros(len(tree))
@@ -176,10 +185,10 @@ def graft(
     container = _container(tree, own_share)
     if container is None:
         return None
-    if rng.random() < SHORTENED:
+    if is_article and rng.random() < SHORTENED:
         tree, own_share = _shortened(tree, own_share, int(rng.integers(*SHORT)))
     maker = _Maker(scraps, rng)
-    for kind, often, after in _PARTS:
+    for kind, often, after in _BESIDE_ARTICLES if is_article else _BESIDE_OTHERS:
         if rng.random() >= often:
             continue
         part = build_tree(f"<html><body>{maker.make(kind)}</body></html>", estimate_layout=False)
@@ -209,12 +218,12 @@ def _shortened(
 
 
 def _container(tree: PageTree, share: NDArray[np.float64]) -> int | None:
-    """Return the smallest element around nearly all of the main text, if that is an article."""
+    """Return the smallest element around nearly all of the main text, if there is enough."""
     words = np.zeros(len(tree))
     for node in np.flatnonzero(share > 0.5).tolist():
         words[node] = len(tree.text_of(node).split())
     total = float(words.sum())
-    if total < ARTICLE_WORDS:
+    if total < LEAST_WORDS:
         return None
     run = np.concatenate(([0.0], np.cumsum(words)))
     inside = run[tree.end] - run[:-1]
