@@ -20,7 +20,8 @@ def templates(html: str, without: str = "") -> tuple:
     kept = np.array(
         [not without or without not in tree.text_of(node) for node in nodes.tolist()], dtype=bool
     )
-    found = PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, np.zeros(len(nodes), dtype=bool))
+    none = np.zeros(len(nodes), dtype=bool)
+    found = PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, kept, none)
     return tree, found
 
 

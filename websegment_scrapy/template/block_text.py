@@ -17,6 +17,8 @@ from websegment_scrapy.page.told import told_texts
 from websegment_scrapy.template.text_blocks import TextBlocks, text_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
@@ -46,6 +48,20 @@ _LAST_CODE = 0xFFFF
 """Characters beyond the basic plane count as this one."""
 
 LONGEST_SUM = 30.0
+
+
+UNSPACED = (
+    (0x0E00, 0x0F00),
+    (0x1000, 0x10A0),
+    (0x1780, 0x1800),
+    (0x3040, 0x3100),
+    (0x3400, 0xA000),
+)
+"""Letters of scripts that write words without spaces: Thai, Lao, Burmese, Khmer, kana, Chinese
+characters (ranges of code points)."""
+
+UNSPACED_LETTERS = 2
+"""How many of them are counted as a word: about what a word has in Chinese and Japanese."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +120,8 @@ def block_text(tree: PageTree) -> BlockText:
     matches = list(_WORD.finditer(joined))
     word_start = np.fromiter((match.start() for match in matches), np.int64, len(matches))
     token_node = np.searchsorted(start, word_start, side="right") - 1
-    node_words = np.bincount(token_node, minlength=len(nodes)).astype(np.float64)
+    size = _word_counts(codes, matches, word_start)
+    node_words = np.bincount(token_node, size, minlength=len(nodes)).astype(np.float64)
     linked = np.where(tree.link[nodes] >= 0, node_words, 0.0)
     return BlockText(
         tree=tree,
@@ -118,6 +135,21 @@ def block_text(tree: PageTree) -> BlockText:
         texts=[joined[low:high] for low, high in zip(begin.tolist(), end.tolist(), strict=True)],
         shown=tree.visible[nodes[first]],
     )
+
+
+def _word_counts(
+    codes: NDArray[np.uint32], matches: Sequence[re.Match[str]], start: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how many words each match is: one, or more in scripts that do not part words."""
+    first = min(begin for begin, _ in UNSPACED)
+    if not len(matches) or codes.max() < first:
+        return np.ones(len(matches))
+    unspaced = np.zeros(len(codes), dtype=bool)
+    for begin, end in UNSPACED:
+        unspaced |= (codes >= begin) & (codes < end)
+    stop = np.fromiter((match.end() for match in matches), np.int64, len(matches))
+    running = np.concatenate(([0], np.cumsum(unspaced)))
+    return np.maximum(1.0, np.ceil((running[stop] - running[start]) / UNSPACED_LETTERS))
 
 
 def text_columns(page: BlockText, lexicon: Lexicon) -> Columns:

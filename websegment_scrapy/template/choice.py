@@ -4,16 +4,19 @@ What is wanted is a high F1 of the words kept. With independent blocks the expec
 when those are kept whose probability is above half of the F1 that can be reached (Lewis: Evaluating
 and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
 every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
-promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words of links, nothing is kept: the page
-is all template. A page without links and form fields has none, and is kept as it is; and a block
-that is most of a page, and not links, is what the page is for.
+promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words of links and forms, nothing is kept:
+the page is all template. A page without links and form fields has none, and is kept as it is; and a
+block that is most of a page, and not links, is what the page is for. The heading above the main
+text that says what the page's title says belongs to it (`TITLE` of its words, `TITLE_PART` of the
+title's).
 
 Two things mean another thing on a page of running text than on a list or a forum. Where most of
 what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
 "related", not the list that the page is for. And where there is an article of `ARTICLE` words, what
 the page calls comments is not its content.
 
-Once a page's site is known, `with_site` changes what is likely before the choice is made.
+A page that keeps nothing by this, but has text of its own that its known site does not repeat, gets
+a second chance (`with_site`): what it was taken for, the site would have repeated.
 
 Pages often hold the same text twice, for small and for large screens; of equal blocks of at least
 `REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier.
@@ -32,19 +35,21 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.block_features import BlockFeatures
 
-__all__ = ["choose", "with_site", "without_comments", "without_repetitions"]
+__all__ = ["choose", "has_own_text", "with_site", "without_comments", "without_repetitions"]
 
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
 FEW_WORDS = 30
 LINKS = 0.75
-RUNNING_TEXT = 0.6
+RUNNING_TEXT = 0.45
 """Share of the expected main text from which a page is one of running text."""
 
 ARTICLE = 50
 REPEATED_WORDS = 3
+TITLE, TITLE_PART = 0.8, 0.5
 CLEARLY = 0.2
 UNREPEATED = 2.0
+OWN_WORDS = 100
 """Each chosen among a few values on held-out hosts of the training pages."""
 
 
@@ -61,28 +66,38 @@ def choose(
         return page.text.shown & (words > 0), 0.0
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
     kept = (probability > limit) & (words > 0)
-    few = words[kept].sum() < FEW_WORDS and page.text.linked[kept].sum() >= words[kept].sum() / 2
+    served = np.where(page.column("in_form") > 0, words, page.text.linked)
+    few = words[kept].sum() < FEW_WORDS and served[kept].sum() >= words[kept].sum() / 2
     if gain < LEAST_GAIN or (gain < SURE_GAIN and few):
         return _most_of_the_page(page), 1.0
     text = _running_text(page, probability)
     expected = float((probability * words)[kept].sum())
     if (probability * text).sum() > RUNNING_TEXT * expected:
         kept &= (page.column("link_share") < 0.5) | (probability > LINKS)
-    return kept, limit
+    return kept | _headline(page, kept), limit
+
+
+def has_own_text(page: BlockFeatures, repeated: NDArray[np.bool_]) -> bool:
+    """Say whether a page has `OWN_WORDS` words that its site does not repeat."""
+    return bool(page.text.words[~_wholly(page, repeated)].sum() >= OWN_WORDS)
 
 
 def with_site(
     page: BlockFeatures, probability: NDArray[np.float64], repeated: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the probabilities once the page's site is known.
+    """Return the probabilities for a page that looked like all template, once its site is known.
 
-    What the site repeats is template, and what a site of many pages does not repeat is likelier to
-    be this page's own: its odds are `UNREPEATED` times what the page alone would say.
+    What the site repeats is template, so the odds of what it does not repeat are `UNREPEATED` times
+    what the page alone would say.
     """
-    first = page.text.blocks.first[:-1]
-    whole = np.logical_and.reduceat(repeated, first)
     odds = UNREPEATED * probability
-    return np.where(whole, 0.0, odds / (odds + 1.0 - probability))
+    return np.where(_wholly(page, repeated), 0.0, odds / (odds + 1.0 - probability))
+
+
+def _wholly(page: BlockFeatures, repeated: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each block whether its site repeats all of it."""
+    found: NDArray[np.bool_] = np.logical_and.reduceat(repeated, page.text.blocks.first[:-1])
+    return found
 
 
 def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,6 +112,22 @@ def _most_of_the_page(page: BlockFeatures) -> NDArray[np.bool_]:
     size = np.array([len(text) for text in page.text.texts], dtype=np.float64) * page.text.shown
     own = size * (page.column("link_share") < 0.5) * (page.text.words > 0)
     return np.asarray((own == own.max(initial=1.0)) & (own > size.sum() / 2))
+
+
+def _headline(page: BlockFeatures, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the last heading above the kept running text that is the page's title, if any."""
+    found = np.zeros(len(page), dtype=bool)
+    body = np.flatnonzero(kept & (page.text.words >= PROSE))
+    if len(body):
+        title = (
+            (page.column("in_heading") > 0)
+            & (page.column("title_share") >= TITLE)
+            & (page.column("of_title") >= TITLE_PART)
+            & (page.column("link_share") < 0.5)
+            & page.text.shown
+        )
+        found[np.flatnonzero(title[: body[0]])[-1:]] = True
+    return found
 
 
 def _may_have_template(page: BlockFeatures) -> bool:

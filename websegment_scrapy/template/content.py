@@ -26,6 +26,7 @@ from websegment_scrapy.template.block_features import (
 from websegment_scrapy.template.block_smoothing import smooth_blocks
 from websegment_scrapy.template.choice import (
     choose,
+    has_own_text,
     with_site,
     without_comments,
     without_repetitions,
@@ -125,7 +126,7 @@ class ContentModel:
             )
         smoothed = smooth_blocks(page, self.trees.probability(page.matrix))
         alone = _judgement(page, smoothed)
-        if repeated is None:
+        if repeated is None or alone.kept.any() or not has_own_text(page, repeated):
             return alone, alone
         return alone, _judgement(page, with_site(page, smoothed, repeated))
 

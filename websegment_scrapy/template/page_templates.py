@@ -2,8 +2,8 @@
 
 ``learned`` is our own default (`content`), ``pagelevel`` the paper's PageLevel Smooth. What the
 page's site is known to repeat (`sitelevel`) counts more than either: it is template, whatever the
-page alone looks like. About the rest the page decides; ``learned`` makes its choice anew among what
-is left, of which more is likely to be the page's own (`choice.with_site`).
+page alone looks like. About the rest the page decides; but a page that looks like all template, and
+has text that its site does not repeat, is looked at again (`choice.with_site`).
 """
 
 from __future__ import annotations
