@@ -31,6 +31,8 @@ from websegment_scrapy.template.block_features import BlockFeatures, block_featu
 from websegment_scrapy.template.choice import (
     LEAST_GAIN,
     choose,
+    has_own_text,
+    with_site,
     without_comments,
     without_repetitions,
 )
@@ -130,6 +132,66 @@ def test_beside_running_text_links_must_be_likelier() -> None:
 def test_comments_below_an_article_are_none_of_it(words: int, left: float) -> None:
     html = f"<p>{'word ' * words}</p><div class=comments><p>I think so too.</p></div>"
     assert without_comments(features(html), np.array([0.9, 0.9])).tolist() == [0.9, left]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["13 Comments", "Comments (4)", "One Comment", "2 Responses to “A title”", "Kommentare:"],
+)
+def test_a_line_above_comments_says_what_they_are(line: str) -> None:
+    html = (
+        f"<div><p>{'word ' * 60}</p></div><div><h5>{line}</h5><p>I think so too.</p></div>"
+        "<p>Something else</p>"
+    )
+    assert features(html).column("in_comments").tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h5>13 Comments</h5><p>I think so too.</p>",
+        f"<p>{'word ' * 60}</p><h5>Comment</h5><p>I think so too.</p>",
+        f"<p>{'word ' * 60}</p><p><a href=/c>13 comments</a></p><p>Another story</p>",
+        f"<p>{'word ' * 60}</p><p>Comments are free, but facts are sacred</p><p>Another</p>",
+    ],
+    ids=["nothing before it", "a label", "a link", "a sentence"],
+)
+def test_other_lines_announce_no_comments(html: str) -> None:
+    assert not features(html).column("in_comments").any()
+
+
+def test_the_heading_that_is_the_title_is_kept_with_the_text() -> None:
+    title = "A bridge over the river"
+    body = f"<p>{'word ' * 60}</p>"
+    html = f"<head><title>{title} | News</title></head><h1>Our news</h1><h1>{title}</h1>{body}"
+    kept, _ = choose(features(html + "<a href=/x>link</a>"), np.array([0.1, 0.1, 0.9, 0.0]))
+    assert kept.tolist() == [False, True, True, False]
+
+
+def test_letters_of_scripts_without_spaces_count_as_words() -> None:
+    html = "<p>新しい橋が川に架かりました<p>two words<p>橋 one"
+    assert features(html).text.words.tolist() == [7, 2, 2]
+
+
+def test_few_words_of_a_form_are_no_main_text() -> None:
+    form = "<form><div>Your name</div><div>Your password</div><input><p>All these words</p></form>"
+    kept, limit = choose(features(form), np.full(3, 0.4))
+    assert limit == 1.0
+    assert not kept.any()
+
+
+def test_what_a_known_site_does_not_repeat_gets_a_second_chance() -> None:
+    items = "".join(f"<li><a href=/{number}>{number}.1</a></li>" for number in range(120))
+    tree = build_tree(f"<p>Menu</p><ul>{items}</ul>")
+    page = block_features(tree, Lexicon({}, {}, {}))
+    assert page is not None
+    repeated = np.zeros(121, dtype=bool)
+    repeated[0] = True
+    assert has_own_text(page, repeated)
+    assert not has_own_text(page, ~repeated)
+    found = with_site(page, np.full(len(page), 0.25), repeated)
+    assert found[0] == 0.0
+    assert found[1:] == pytest.approx(0.4)
 
 
 def test_words_of_few_sites_are_no_part_of_the_lexicon() -> None:
