@@ -21,9 +21,9 @@ from tests.test_store_support import (
 from websegment_scrapy.dedup.decision import Decision
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.store import Database, PageRecord, Store, clusters
-from websegment_scrapy.store.decide import Rules
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.schema import prepare
+from websegment_scrapy.store.visit import Rules
 
 pytest_plugins = ["tests.test_store_support"]
 

@@ -19,7 +19,7 @@ from tests.test_store_support import (
 )
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.exceptions import StoreMismatch
-from websegment_scrapy.store import PageRecord, Store, lifecycle
+from websegment_scrapy.store import PageRecord, Store, lifecycle, merging
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.queries import open_for_reading, sites, story, summary
 
@@ -79,9 +79,9 @@ def test_two_stores_are_merged(store: Store, tmp_path: Path) -> None:
         other.decide(PageRecord(url=D, error="timed out", crawl="other"))
         store.decide(record(A, contents[A], crawl="own"))
         store.decide(record(C, contents[C], crawl="own"))
-        brought = lifecycle.merge(other.database, store)
+        brought = merging.merge(other.database, store)
         assert (brought.pages, brought.visits) == (2, 3)
-        assert lifecycle.merge(other.database, store) == lifecycle.Merged(0, 0)
+        assert merging.merge(other.database, store) == merging.Merged(0, 0)
     assert integrity(store) == []
     assert stored_clusters(store) == brute_force_clusters(contents)
     told = story(store, B)
@@ -121,7 +121,7 @@ def test_a_copy_insists_on_an_empty_target_or_a_part_of_itself(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lifecycle, "CHUNK", 2)
+    monkeypatch.setattr(merging, "CHUNK", 2)
     source = f"sqlite:///{tmp_path}/source.db"
     other = f"sqlite:///{tmp_path}/other.db"
     for url in (source, other):
@@ -134,7 +134,7 @@ def test_a_copy_insists_on_an_empty_target_or_a_part_of_itself(
     with Store.open(database_url, recipe=MINHASH) as target:
         database = open_for_reading(source)
         with pytest.raises(KeyboardInterrupt):
-            lifecycle.copy(database, target, interrupt)
+            merging.copy(database, target, interrupt)
         database.close()
         assert summary(target).pages == 2
     copy = ["dedup", "copy", "--database", database_url]
@@ -150,4 +150,4 @@ def test_a_copy_insists_on_an_empty_target_or_a_part_of_itself(
 def test_stores_of_different_recipes_are_not_merged(store: Store, tmp_path: Path) -> None:
     other = Store.open(f"sqlite:///{tmp_path}/other.db", recipe=replace(MINHASH, seed=2))
     with other, pytest.raises(StoreMismatch, match="only stores of the same recipe"):
-        lifecycle.merge(other.database, store)
+        merging.merge(other.database, store)

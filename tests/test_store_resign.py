@@ -24,7 +24,7 @@ from tests.test_store_support import (
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.signature import RECIPES, Recipe
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
-from websegment_scrapy.store import PageRecord, Store, lifecycle
+from websegment_scrapy.store import PageRecord, Store, lifecycle, merging
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.queries import open_for_reading, story, summary
 from websegment_scrapy.store.resign import adopt, former_pages, resign
@@ -169,7 +169,7 @@ def test_what_has_no_text_or_another_text_is_told(database_url: str, tmp_path: P
             Store.open(f"sqlite:///{tmp_path}/target.db", recipe=SHINGLES) as target,
             pytest.raises(StoreMismatch, match=r"1 pages .* former recipe"),
         ):
-            lifecycle.merge(store.database, target)
+            merging.merge(store.database, target)
 
 
 def test_the_command_reads_exported_items(

@@ -15,7 +15,8 @@ from tests.test_store_support import MINHASH, query, record, words_of
 from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.store import Database, PageRecord, Store
 from websegment_scrapy.store.integrity import integrity
-from websegment_scrapy.store.lifecycle import forget, merge
+from websegment_scrapy.store.lifecycle import forget
+from websegment_scrapy.store.merging import merge
 from websegment_scrapy.store.templates import (
     COUNT_ALL,
     FORGET_EVERY,
@@ -212,7 +213,7 @@ def test_rare_parts_are_forgotten_and_templates_stay(sqlite_url: str) -> None:
 
 def test_a_site_of_a_million_pages_costs_what_a_small_one_does(sqlite_url: str) -> None:
     """Pages as they come from a large site, counted without the rest of their decisions."""
-    from websegment_scrapy.store.decide import Rules, VisitToDecide
+    from websegment_scrapy.store.visit import Rules, VisitToDecide
 
     rules, pages, batch = Rules(MINHASH, 0.7, 15), 20_000, 100
     with Store.open(sqlite_url, recipe=MINHASH) as store:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from websegment_scrapy.cli import resign
 from websegment_scrapy.cli.arguments import add_database, add_format
 from websegment_scrapy.cli.output import open_output, write_rows
-from websegment_scrapy.store import lifecycle, queries
+from websegment_scrapy.store import lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
@@ -84,10 +84,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     forgotten.set_defaults(run=_forget)
     merged = add("merge", "bring all pages of another database into this one", _summary)
     merged.add_argument("source", metavar="SOURCE", help="the other database")
-    merged.set_defaults(run=_merge, bring=lifecycle.merge)
+    merged.set_defaults(run=_merge, bring=merging.merge)
     copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
     copied.add_argument("source", metavar="SOURCE", help="the other database")
-    copied.set_defaults(run=_merge, bring=lifecycle.copy)
+    copied.set_defaults(run=_merge, bring=merging.copy)
     resign.add_arguments(add("resign", "change the recipe of the signatures, in place", _summary))
     add("vacuum", "give back the room of what was removed", _summary).set_defaults(run=_vacuum)
     add("check", "check that the database is sound (exit status 1 if not)", _check)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.store.decide import Rules, VisitToDecide
     from websegment_scrapy.store.locks import ClusterLock
+    from websegment_scrapy.store.visit import Rules, VisitToDecide
 
 __all__ = ["Batch"]
 

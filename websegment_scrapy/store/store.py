@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.batch import Batch
 from websegment_scrapy.store.database import Database, StoreUnavailable, TooManyLocks
-from websegment_scrapy.store.decide import Rules, VisitToDecide
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.store.schema import crawl_id, prepare
 from websegment_scrapy.store.templates import read_verdict
+from websegment_scrapy.store.visit import Rules, VisitToDecide
 from websegment_scrapy.template.sitelevel import MIN_PAGES, THETA
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.store.decide import VisitToDecide
+    from websegment_scrapy.store.visit import VisitToDecide
 
 __all__ = [
     "COUNT_ALL",
