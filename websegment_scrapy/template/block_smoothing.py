@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.block_features import BlockFeatures
 
-__all__ = ["smooth_blocks"]
+__all__ = ["RESOLUTION", "smooth_blocks"]
 
 ELEMENT = 0.1
 PENALTY = 0.05

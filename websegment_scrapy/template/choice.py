@@ -3,7 +3,8 @@
 What is wanted is a high F1 of the words kept. With independent blocks the expected F1 is highest
 when those are kept whose probability is above half of the F1 that can be reached (Lewis: Evaluating
 and optimizing autonomous text classification systems, SIGIR 1995), so the limit is another one on
-every page: near 0.5 on an article, lower where nothing is certain. Where even the best choice
+every page: near 0.5 on an article, lower where nothing is certain; and what is no farther above it
+than the steps of the smoothing is not above it. Where even the best choice
 promises less than `LEAST_GAIN`, or `SURE_GAIN` for a few words of links and forms, nothing is kept:
 the page is all template. A page without links and form fields has none, and is kept as it is; and a
 block that is most of a page, and not links, is what the page is for. The heading above the main
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.template.block_place import FIELDS, PROSE
+from websegment_scrapy.template.block_smoothing import RESOLUTION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +67,7 @@ def choose(
     if gain < SURE_GAIN and not _may_have_template(page):
         return page.text.shown & (words > 0), 0.0
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
-    kept = (probability > limit) & (words > 0)
+    kept = (probability > limit + 1.0 / RESOLUTION) & (words > 0)
     served = np.where(page.column("in_form") > 0, words, page.text.linked)
     few = words[kept].sum() < FEW_WORDS and served[kept].sum() >= words[kept].sum() / 2
     if gain < LEAST_GAIN or (gain < SURE_GAIN and few):
