@@ -28,6 +28,7 @@ from websegment_scrapy.learn.lexicon import MIN_HOSTS, WordCounts, make_lexicon
 from websegment_scrapy.model_files import ModelError
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.template.block_features import BlockFeatures, block_features
+from websegment_scrapy.template.block_smoothing import RESOLUTION
 from websegment_scrapy.template.choice import (
     LEAST_GAIN,
     choose,
@@ -93,8 +94,9 @@ def test_the_choice_has_the_highest_expected_f1_of_all_limits(
     if best < LEAST_GAIN - 1e-9:
         assert kept.sum() <= 1  # at most the one that is most of the page
     elif best > LEAST_GAIN + 1e-9:
-        assert gain(kept) == pytest.approx(best)
         assert limit == pytest.approx(best / 2)
+        assert gain((probability > limit) & (words > 0)) == pytest.approx(best)
+        assert kept.tolist() == ((probability > limit + 1 / RESOLUTION) & (words > 0)).tolist()
     assert not kept[words == 0].any()
 
 

@@ -142,8 +142,8 @@ def test_an_empty_page_is_empty() -> None:
 
 
 def test_deep_nesting_and_long_tables_take_bounded_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert markdown("<ul><li>a" * 900).count("\n") >= 400
     rows = "<tr><td>a<td>b<td>c" * 5000
     assert markdown(f"<table>{rows}</table>").count("\n") == 5000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
