@@ -6,14 +6,14 @@ and optimizing autonomous text classification systems, SIGIR 1995), so the limit
 every page: near 0.5 on an article, lower where nothing is certain. What is no farther above it than
 a step of the smoothing is not above it. Where even the best choice promises less than `LEAST_GAIN`,
 or `SURE_GAIN` for a few words of links and forms, nothing is kept: the page is all template. A page
-without links and form fields has none, and is kept as it is; and a block that is most of a page, and
-not links, is what the page is for. The heading above the main text that says what the page's title
-says belongs to it (`TITLE` of its words, `TITLE_PART` of the title's).
+without links and form fields has none, and is kept as it is; and a block that is most of a page,
+and not links, is what the page is for. The heading above the main text that says what the page's
+title says belongs to it (`TITLE` of its words, `TITLE_PART` of the title's).
 
-Two things mean another thing on a page of running text than on a list or a forum. Where `RUNNING_TEXT`
-of what would be kept is running text, a block of links must be likelier than `LINKS` to be kept: it is
-"related", not the list that the page is for. And where there is an article of `ARTICLE` words, what
-the page calls comments is not its content.
+Two things mean another thing on a page of running text than on a list or a forum. Where
+`RUNNING_TEXT` of what would be kept is running text, a block of links must be likelier than `LINKS`
+to be kept: it is "related", not the list that the page is for. And where there is an article of
+`ARTICLE` words, what the page calls comments is not its content.
 
 A page that keeps nothing by this, but has text of its own that its known site does not repeat, gets
 a second chance (`with_site`): what it was taken for, the site would have repeated.
