@@ -95,7 +95,7 @@ def test_the_bench_measures_every_store(tmp_path: Path, capsys: pytest.CaptureFi
         ("datasketch in memory", 1),
     ]
     for row in rows:
-        if "no redis-server is installed" in row["store"]:
+        if row["store"].endswith("not installed") or "no redis-server" in row["store"]:
             continue
         assert row["decisions_per_second"] > 0
         assert (row["missed"], row["planted"] > 0) == (0, True)

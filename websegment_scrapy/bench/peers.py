@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.queues import Queue
     from multiprocessing.synchronize import Barrier
 
-__all__ = ["PeerCost", "measure_peer", "redis_is_installed"]
+__all__ = ["PeerCost", "measure_peer", "redis_lacks"]
 
 CHUNK = 10_000
 REDIS_PORT = 16_379
@@ -38,9 +39,11 @@ class PeerCost:
     memory_mib: float
 
 
-def redis_is_installed() -> bool:
-    """Return whether a Redis server can be started here."""
-    return shutil.which("redis-server") is not None
+def redis_lacks() -> str | None:
+    """Return what is missing to measure datasketch in Redis, if anything is."""
+    if shutil.which("redis-server") is None:
+        return "no redis-server is installed"
+    return None if find_spec("redis") else "the Python package redis is not installed"
 
 
 def measure_peer(stored: int, decisions: int, *, redis: bool) -> PeerCost:
@@ -115,6 +118,15 @@ def _run(
             "p99_ms": float(np.percentile(times, 99)) * 1e3,
             "missed": missed,
             "planted": planted,
-            "memory_mib": resident() - before,
+            "memory_mib": resident() - before + (_server_memory() if redis else 0.0),
         }
     )
+
+
+def _server_memory() -> float:
+    """Return what the Redis server holds, in MiB."""
+    from redis import Redis
+
+    with Redis(host="127.0.0.1", port=REDIS_PORT) as client:
+        info: Any = client.info("memory")
+    return float(info["used_memory"]) / 2**20

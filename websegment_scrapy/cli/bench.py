@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.bench.fill import fill
 from websegment_scrapy.bench.full_disk import disk_full, mount_namespace
 from websegment_scrapy.bench.killed import killed_writers, server_restarts
-from websegment_scrapy.bench.peers import measure_peer, redis_is_installed
+from websegment_scrapy.bench.peers import measure_peer, redis_lacks
 from websegment_scrapy.bench.server import SETTINGS, filled_copy, new_database, postgresql
 from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
@@ -282,8 +282,8 @@ def _store_rows(
 def _peer_rows(size: int, decisions: int) -> Iterator[dict[str, Any]]:
     for redis in (False, True):
         name = "datasketch in Redis" if redis else "datasketch in memory"
-        if redis and not redis_is_installed():
-            note = {"store": f"{name}: no redis-server is installed", "pages": size}
+        if redis and (lacking := redis_lacks()):
+            note = {"store": f"{name}: {lacking}", "pages": size}
             yield {**dict.fromkeys(COLUMNS), **note}
             continue
         _say(f"{name}: {size} pages")
