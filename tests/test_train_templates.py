@@ -12,6 +12,7 @@ import pytest
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.evaluate.datasets import DataError, NodePage, node_pages
+from websegment_scrapy.evaluate.site_help import evaluate_site_help
 from websegment_scrapy.evaluate.sites import crawled_sites, local_copy
 from websegment_scrapy.evaluate.template_counts import agreement, leaf_counts
 from websegment_scrapy.evaluate.templates import align_labels, evaluate_templates
@@ -117,6 +118,22 @@ def test_what_sites_repeat_is_found_on_a_site_never_seen(models: Path) -> None:
     (menu,) = [node for node in range(len(tree)) if tree.tag_name(node) == "ul"]
     (heading,) = [node for node in range(len(tree)) if tree.tag_name(node) == "h1"]
     assert smooth[menu] >= model.thresholds["smooth"] > smooth[heading + 2]
+
+
+def test_it_is_measured_what_it_helps_to_know_a_site(tmp_path: Path) -> None:
+    for number in range(2):
+        site = tmp_path / "sites" / f"site{number}"
+        site.mkdir(parents=True)
+        for page, html in enumerate(site_pages(number, 16 if number else 6)):
+            (site / f"{page:02}.html").write_text(html)
+    with crawled_sites(tmp_path) as found:
+        result = evaluate_site_help(found)
+    assert (result.sites, result.pages) == (1, 8)  # the other one has too few pages
+    assert result.words_alone >= result.words_known > 1000
+    assert result.repeated_alone >= result.repeated_known == 0
+    assert result.wrongly_removed == 0
+    assert main(["evaluate", "sites", "--data", str(tmp_path), "--json", str(tmp_path / "o")]) == 0
+    assert json.loads((tmp_path / "o").read_text()) == result.to_dict()
 
 
 def test_too_few_designs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,11 +17,11 @@ from websegment_scrapy.exceptions import ConfigError
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_parsers", "run_extraction", "run_signatures", "run_templates"]
+__all__ = ["add_parsers", "run_extraction", "run_signatures", "run_sites", "run_templates"]
 
 
 def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``extraction``, ``templates`` and ``signatures``."""
+    """Add ``extraction``, ``templates``, ``sites`` and ``signatures``."""
     extraction = kinds.add_parser(
         "extraction",
         help="main texts against those that people marked",
@@ -59,6 +59,17 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_limit(templates, "pages")
     add_json(templates)
     templates.set_defaults(run=run_templates)
+    sites = kinds.add_parser(
+        "sites",
+        help="what it helps to know a site",
+        description="How much of our main texts is text that the page's site repeats, by the page "
+        "alone and once the site is known; on crawled sites (sites.tar.xz), of which every second "
+        "page is counted and the others are judged.",
+    )
+    add_data(sites)
+    add_limit(sites, "sites")
+    add_json(sites)
+    sites.set_defaults(run=run_sites)
     signatures = kinds.add_parser(
         "signatures",
         help="recall and precision of the signatures against exact Jaccard similarity",
@@ -115,6 +126,19 @@ def run_templates(args: argparse.Namespace) -> int:
     static = PageLevelModel.load(args.models, "static") if args.models else shipped_model("static")
     pages = list(islice(node_pages(data_directory(args.data), "l3s_gn1"), args.limit))
     result = evaluate_templates(pages, static, total=len(pages), progress=progress)
+    write_results(args.json, [result.table()], result.to_dict())
+    return 0
+
+
+def run_sites(args: argparse.Namespace) -> int:
+    """Measure what it helps to know a site."""
+    from websegment_scrapy.evaluate.datasets import data_directory
+    from websegment_scrapy.evaluate.site_help import evaluate_site_help
+    from websegment_scrapy.evaluate.sites import crawled_sites
+
+    check_limit(args)
+    with crawled_sites(data_directory(args.data)) as sites:
+        result = evaluate_site_help(sites[: args.limit], progress)
     write_results(args.json, [result.table()], result.to_dict())
     return 0
 
