@@ -90,8 +90,8 @@ def evaluate_site_help(sites: Sequence[CrawledSite], progress: Progress = silent
         for site in progress(iter(sites), len(sites), "sites")
         if (counts := _site(site)) is not None
     ]
-    total: list[int] = np.sum(found or [[0] * 6], axis=0).tolist()
-    return SiteHelp(len(found), *total)
+    total = [sum(counts) for counts in zip(*found, strict=True)]
+    return SiteHelp(len(found), *(total or [0] * 6))
 
 
 def _site(site: CrawledSite) -> tuple[int, ...] | None:
