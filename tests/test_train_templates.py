@@ -126,6 +126,7 @@ def test_it_is_measured_what_it_helps_to_know_a_site(tmp_path: Path) -> None:
         site.mkdir(parents=True)
         for page, html in enumerate(site_pages(number, 16 if number else 6)):
             (site / f"{page:02}.html").write_text(html)
+        (site / "005.html").write_text("")  # among those that are judged
     with crawled_sites(tmp_path) as found:
         result = evaluate_site_help(found)
     assert (result.sites, result.pages) == (1, 8)  # the other one has too few pages

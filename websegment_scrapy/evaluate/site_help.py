@@ -114,8 +114,8 @@ def _site(site: CrawledSite) -> tuple[int, ...] | None:
     needed = max(2, SHARE * len(judged))
     counts = np.zeros(5, dtype=np.int64)
     for templates, own in zip(judgements, texts, strict=True):
-        words = np.array([len(text.split()) for text in own])
-        seen = np.array([on_pages[text] for text in own])
+        words = np.array([len(text.split()) for text in own], dtype=np.int64)
+        seen = np.array([on_pages[text] for text in own], dtype=np.int64)
         repeated = seen >= needed
         alone, known = templates.kept, templates.main_text
         counts += [
