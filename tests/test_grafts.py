@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.content_pages import content_page
 from websegment_scrapy.learn.content import ContentExample, content_examples
-from websegment_scrapy.learn.grafts import Scraps, graft
+from websegment_scrapy.learn.foreign_parts import Scraps
+from websegment_scrapy.learn.grafts import graft
 from websegment_scrapy.learn.splicing import spliced
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.tree import TEXT, PageTree
@@ -65,6 +68,7 @@ def test_splicing_gives_the_tree_of_the_joined_html(
     ]
 
 
+@cache
 def examples() -> list[ContentExample]:
     made = content_examples([content_page(seed) for seed in range(8)])
     return [example for example in made if example is not None]
@@ -75,6 +79,7 @@ SCRAPS = Scraps(
 )
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 7))
 def test_a_page_keeps_its_text_and_nothing_foreign_is_main_text(seed: int, number: int) -> None:
     example = examples()[number]

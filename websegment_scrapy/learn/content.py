@@ -21,7 +21,8 @@ from websegment_scrapy.evaluate.metrics import words_of
 from websegment_scrapy.evaluate.report import silent
 from websegment_scrapy.learn.alignment import aligned_shares
 from websegment_scrapy.learn.boosting import Boosting, fit_trees
-from websegment_scrapy.learn.grafts import Scraps, graft
+from websegment_scrapy.learn.foreign_parts import Scraps
+from websegment_scrapy.learn.grafts import graft
 from websegment_scrapy.learn.lexicon import WordCounts, count_words, make_lexicon
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.template.block_features import block_features

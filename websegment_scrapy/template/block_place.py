@@ -200,10 +200,6 @@ def place_columns(
     return BlockPlace(nodes.top[home], nodes.top), nodes.own_flags
 
 
-def _flags(tag: str) -> int:
-    return sum(int(_BIT[flag]) for flag, tags in FLAGS.items() if tag in tags)
-
-
 def running(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of the first 0, 1, 2 … values."""
     return np.concatenate(([0.0], np.cumsum(values)))
