@@ -296,7 +296,7 @@ def elements(draw: st.DrawFn, depth: int = 3) -> tuple[str, str]:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(elements())
 def test_stripping_undoes_capturing_for_any_document(pair):
     marked, plain = pair

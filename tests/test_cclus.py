@@ -31,7 +31,7 @@ def partitions(count: int) -> list[np.ndarray]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS)
 def test_the_best_of_the_trials_has_the_lowest_objective(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -41,7 +41,7 @@ def test_the_best_of_the_trials_has_the_lowest_objective(seed: int) -> None:
         assert many <= objective(together, cclus(together, trials=trials, seed=seed)) + 1e-9
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_the_result_is_near_the_optimum_of_brute_force(seed: int) -> None:
     together = random_together(np.random.default_rng(seed), 5)
@@ -52,7 +52,7 @@ def test_the_result_is_near_the_optimum_of_brute_force(seed: int) -> None:
     assert best - 1e-9 <= found <= 2 * best + 1e-9
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SEEDS)
 def test_certain_pairs_give_their_partition(seed: int) -> None:
     rng = np.random.default_rng(seed)

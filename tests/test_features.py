@@ -66,7 +66,7 @@ def brute_force(boxes: np.ndarray) -> list[tuple[int, int]]:
     return sorted(pairs)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(st.integers(-5, 20), st.integers(-5, 20), st.integers(0, 9), st.integers(0, 9)),

@@ -317,7 +317,6 @@ markup = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(markup)
 def test_the_same_page_gives_the_same_labels_and_segments_are_consecutive(html: str) -> None:
     first, second = build_tree(html), build_tree(html)

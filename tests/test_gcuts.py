@@ -49,7 +49,7 @@ def best_move(energy: Energy, labels: np.ndarray, alpha: int) -> float:
     return best
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SEEDS, st.booleans())
 def test_one_expansion_equals_brute_force_over_all_moves(seed: int, everywhere: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_one_expansion_equals_brute_force_over_all_moves(seed: int, everywhere: 
     assert value(energy, labels) - gain == pytest.approx(value(energy, state.labels))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS, st.booleans())
 def test_the_energy_never_rises_and_ends_where_no_move_helps(seed: int, everywhere: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_the_energy_never_rises_and_ends_where_no_move_helps(seed: int, everywhe
         assert best_move(energy, final, alpha) >= value(energy, final) - 1e-7
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS, st.booleans())
 def test_the_result_is_within_a_factor_of_two_of_the_optimum(seed: int, everywhere: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def test_the_result_is_within_a_factor_of_two_of_the_optimum(seed: int, everywhe
     assert value(energy, minimise(energy)) <= 2 * best + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS)
 def test_the_result_does_not_depend_on_the_order_of_the_labels(seed: int) -> None:
     rng = np.random.default_rng(seed)

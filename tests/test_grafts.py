@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.content_pages import content_page
@@ -79,7 +79,6 @@ SCRAPS = Scraps(
 )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 7))
 def test_a_page_keeps_its_text_and_nothing_foreign_is_main_text(seed: int, number: int) -> None:
     example = examples()[number]

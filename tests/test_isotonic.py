@@ -52,7 +52,7 @@ def sections_of(values, parent):
     return section
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(trees())
 def test_values_cost_and_sections_equal_brute_force(tree) -> None:
     scores, parent, weights, penalties = tree
@@ -63,7 +63,7 @@ def test_values_cost_and_sections_equal_brute_force(tree) -> None:
     assert found.sections.tolist() == sections_of(values, parent)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(trees(most=5, steps=4))
 def test_no_value_between_the_scores_is_better(tree) -> None:
     scores, parent, weights, penalties = tree
@@ -71,7 +71,7 @@ def test_no_value_between_the_scores_is_better(tree) -> None:
     assert smooth(scores, parent, weights, penalties, resolution=None).cost == cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(trees(most=6, steps=64), st.integers(2, 16))
 def test_rounding_costs_no_more_than_it_says(tree, resolution) -> None:
     scores, parent, weights, penalties = tree
@@ -85,7 +85,7 @@ def test_rounding_costs_no_more_than_it_says(tree, resolution) -> None:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(trees(most=7), st.randoms(use_true_random=False))
 def test_the_order_of_the_nodes_does_not_matter(tree, random) -> None:
     scores, parent, weights, penalties = tree

@@ -61,7 +61,6 @@ def text_of(seed: int, count: int = 200) -> list[str]:
     return [f"w{chooser.randrange(5000)}" for _ in range(count)]
 
 
-@settings(deadline=None)
 @given(WORD_LISTS, st.integers(1, 8))
 def test_shingles_equal_a_slow_pure_python_oracle(words: list[str], width: int) -> None:
     found = shingle_hashes(words, width)
@@ -121,7 +120,6 @@ def test_memory_stays_bounded_on_a_very_long_text() -> None:
     assert peak < shingles * 128 * 4  # the table that datasketch would make of all at once
 
 
-@settings(deadline=None)
 @given(WORD_LISTS, WORD_LISTS)
 def test_shingle_similarity_is_the_common_share_of_the_smaller_set_of_eight(
     a: list[str], b: list[str]
@@ -142,7 +140,7 @@ def test_four_of_eight_common_shingles_are_a_near_duplicate_and_three_are_not() 
     assert similarity(made(range(8)), made(range(6, 10))) == 0.5  # half of the smaller set
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(0, 150))
 def test_minhash_estimates_the_jaccard_similarity(seed: int, shift: int) -> None:
     words = text_of(seed, 600)
@@ -175,7 +173,7 @@ def test_texts_without_words_have_no_keys_and_are_similar_to_nothing(recipe: Rec
 
 @BOTH
 @given(words=WORD_LISTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_signatures_survive_bytes_and_pickle(recipe: Recipe, words: list[str]) -> None:
     made = signature_of(" ".join(words), recipe)
     read = Signature.from_bytes(made.to_bytes(), recipe, made.words, made.content_hash)
@@ -232,7 +230,7 @@ def test_an_impossible_recipe_is_refused() -> None:
 
 
 @BOTH
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(picks=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size=25))
 def test_components_equal_brute_force_over_all_pairs(
     recipe: Recipe, picks: list[tuple[int, int]]

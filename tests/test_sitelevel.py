@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from websegment_scrapy.page.build import build_tree
@@ -322,7 +322,6 @@ def written(tree: object) -> str:
     return f"<{tag}>{''.join(map(written, inner))}</{tag}>"
 
 
-@settings(deadline=None)
 @given(TREES)
 def test_the_fast_hashes_tell_nodes_apart_as_their_written_form_does(tree: object) -> None:
     """Two nodes have the same hash exactly when their normalised HTML is the same text."""
@@ -362,7 +361,6 @@ def content(tree: PageTree, node: int) -> str:
     return form.removeprefix(f"<{tag}>") if tag in TRANSPARENT else f"{form}</{tag}>"
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 15), unique=True, min_size=1), min_size=1, max_size=30))
 def test_the_verdict_names_exactly_what_is_on_enough_pages(pages: list[list[int]]) -> None:
     counter = SiteCounter()

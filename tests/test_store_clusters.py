@@ -41,7 +41,7 @@ def open_fast(path: Path, kind: str) -> Store:
 
 
 @pytest.mark.parametrize("kind", RECIPES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(visits=VISITS)
 def test_clusters_equal_brute_force_after_any_history_of_new_changed_and_failed_pages(
     kind: str, visits: list[tuple[int, int, int]]
@@ -76,7 +76,7 @@ def answer(decision: Decision) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("kind", RECIPES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(visits=[(1, 0, 0), (2, 0, 0), (0, 0, 0), (1, 0, 1), (2, 0, 1)], sizes=[2])
 @given(visits=VISITS, sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6))
 def test_a_batch_decides_as_if_its_visits_came_one_by_one(

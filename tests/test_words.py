@@ -7,19 +7,17 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from websegment_scrapy.page.words import words
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_words_are_those_of_the_plain_regular_expression(text: str) -> None:
     assert words(text) == re.findall(r"[^\W_]+", text.lower())
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec="latin-1", exclude_characters="\xad")))
 def test_latin_words_are_those_of_the_plain_regular_expression_after_nfkc(text: str) -> None:
     normal = unicodedata.normalize("NFKC", text).lower()
@@ -27,7 +25,6 @@ def test_latin_words_are_those_of_the_plain_regular_expression_after_nfkc(text: 
         assert words(text) == re.findall(r"[^\W_]+", normal)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_string_gives_non_empty_encodable_words_that_split_no_further(text: str) -> None:
     found = words(text)
@@ -42,13 +39,11 @@ def test_any_string_gives_non_empty_encodable_words_that_split_no_further(text: 
         )
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_composed_and_decomposed_text_give_the_same_words(text: str) -> None:
     assert words(unicodedata.normalize("NFD", text)) == words(unicodedata.normalize("NFC", text))
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["Straße", "naïve", "हिन्दी", "ไทย", "東", "x2", "مُحَمَّد"])))
 def test_words_of_joined_texts_are_the_joined_words(parts: list[str]) -> None:
     assert words(" ".join(parts)) == [word for part in parts for word in words(part)]
