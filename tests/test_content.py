@@ -37,6 +37,7 @@ from websegment_scrapy.template.choice import (
     without_comments,
     without_repetitions,
 )
+from websegment_scrapy.template.container import without_surroundings
 from websegment_scrapy.template.content import ContentModel, shipped_content_model
 from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.template.page_templates import page_templates
@@ -128,6 +129,37 @@ def test_beside_running_text_links_must_be_likelier() -> None:
     assert kept.tolist() == [True, True]
     kept, _ = choose(features(links + links), np.array([0.6, 0.6]))
     assert kept.tolist() == [True, True]
+
+
+BODY = f"<p>{'word ' * 50}</p><p>so said he</p><p>{'word ' * 30}</p>"
+
+
+@pytest.mark.parametrize(
+    ("beside", "left"),
+    [(0.6, 0.0), (0.75, 0.0), (0.85, 0.85)],
+    ids=["a teaser", "a likely teaser", "as good as sure itself"],
+)
+def test_what_stands_around_sure_running_text_is_none_of_it(beside: float, left: float) -> None:
+    teaser = "<aside><div><p>Another story to read</p></div></aside>"
+    lead = "<header><p>What the story is about</p></header>"
+    page = features(f"{teaser}<div><article>{lead}<div>{BODY}</div></article></div>{teaser}")
+    found = without_surroundings(page, np.array([beside, 0.6, 0.95, 0.2, 0.9, beside]))
+    assert found.tolist() == [left, 0.6, 0.95, 0.2, 0.9, left]
+
+
+@pytest.mark.parametrize(
+    ("html", "probability"),
+    [
+        (f"<div><main>{BODY}</main></div><ul><li>One thing</li></ul>", [0.7, 0.2, 0.6, 0.5]),
+        (f"<div>{BODY}</div><div>{BODY}</div>", [0.95, 0.2, 0.9, 0.9, 0.2, 0.85]),
+        ("<div><main><p>A few words</p></main></div><ul><li>One thing</li></ul>", [0.95, 0.5]),
+    ],
+    ids=["no text is sure", "sure text in two places", "no running text"],
+)
+def test_without_one_place_of_sure_text_nothing_is_around_it(
+    html: str, probability: list[float]
+) -> None:
+    assert without_surroundings(features(html), np.array(probability)).tolist() == probability
 
 
 @pytest.mark.parametrize(("words", "left"), [(300, 0.0), (30, 0.9)])

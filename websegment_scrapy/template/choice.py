@@ -30,6 +30,7 @@ import numpy as np
 
 from websegment_scrapy.template.block_place import FIELDS, PROSE
 from websegment_scrapy.template.block_smoothing import RESOLUTION
+from websegment_scrapy.template.container import running_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ def choose(
     few = words[kept].sum() < FEW_WORDS and served[kept].sum() >= words[kept].sum() / 2
     if gain < LEAST_GAIN or (gain < SURE_GAIN and few):
         return _most_of_the_page(page), 1.0
-    text = _running_text(page, probability)
+    text = running_text(page, probability)
     expected = float((probability * words)[kept].sum())
     if (probability * text).sum() > RUNNING_TEXT * expected:
         kept &= (page.column("link_share") < 0.5) | (probability > LINKS)
@@ -108,7 +109,7 @@ def _wholly(page: BlockFeatures, repeated: NDArray[np.bool_]) -> NDArray[np.bool
 def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities with 0 for comments below an article."""
     comments = page.column("in_comments") > 0
-    text = _running_text(page, probability)
+    text = running_text(page, probability)
     return np.where(comments & (text[~comments].sum() >= ARTICLE), 0.0, probability)
 
 
@@ -139,13 +140,6 @@ def _may_have_template(page: BlockFeatures) -> bool:
     """Say whether a page has links or form fields: nothing else can be template."""
     tree = page.text.tree
     return bool(page.text.linked.any()) or not FIELDS.isdisjoint(tree.tags)
-
-
-def _running_text(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the words of the likely blocks of running text, 0 for the others."""
-    words = page.text.words
-    running = (words >= PROSE) & (page.column("link_share") < 0.5) & (probability > 0.5)
-    return np.where(running, words, 0.0)
 
 
 def without_repetitions(

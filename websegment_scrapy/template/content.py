@@ -1,8 +1,8 @@
 """Our own templateness: boosted trees over text blocks, smoothed over the DOM, and a choice.
 
 An ensemble judges every block by its text, its place and what is around it (`block_features`); the
-probabilities are smoothed over the DOM (`block_smoothing`), and `choice` says how many of the
-likely blocks are kept.
+probabilities are smoothed over the DOM (`block_smoothing`), what stands around the main text's
+element is left out (`container`), and `choice` says how many of the likely blocks are kept.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from websegment_scrapy.template.choice import (
     without_comments,
     without_repetitions,
 )
+from websegment_scrapy.template.container import without_surroundings
 from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.trees import Trees
 
@@ -162,7 +163,8 @@ class ContentModel:
 
 
 def _judgement(page: BlockFeatures, probability: NDArray[np.float64]) -> Judgement:
-    probability = without_comments(page, without_repetitions(page, probability))
+    for rule in (without_repetitions, without_comments, without_surroundings):
+        probability = rule(page, probability)
     kept, limit = choose(page, probability)
     return Judgement(page, probability, kept, limit)
 
