@@ -2,11 +2,10 @@
 
 A judgement of single blocks leaves a middle ground: teasers, notes on the author and lists in a
 sidebar that could be content. Where the page has running text that is sure, the place decides: the
-smallest element around nearly all of it is the main text's container, and what stands outside is
-its surroundings, unless it is as good as sure itself. Headlines and what leads to the text stand
-before it, so more is left alone there: on the pages looked at, half and more of what is likely and
-stands shortly before the container is main text, and one in ten or twenty of what comes after it. A
-page of which no running text is sure (lists, shops) has no such container, and nothing changes.
+smallest element around nearly all of it is the main text's container. What stands beside it in the
+next wider element, such as a headline and a lead, is left to the choice; what stands outside of that
+is the main text's surroundings, unless it is as good as sure itself. A page of which no running text
+is sure (lists, shops) has no such container, and nothing changes.
 """
 
 from __future__ import annotations
@@ -40,13 +39,10 @@ NEARLY_AS_SURE = 0.8
 NEARLY_ALL = 0.9
 """Share of it that the container holds."""
 
-BEFORE, AFTER = 2, 1
-"""Levels above the container within which what stands before and after it is left alone."""
-
 OUTSIDE = 0.8
 """Probability above which a block outside is kept all the same. All of these were chosen among a
 few values on two of five folds of the training hosts, with every third page of dragnet and l3s_gn1
-beside them, and `AFTER` by the pages of ``tests/gate``."""
+beside them."""
 
 
 def running_text(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -74,15 +70,18 @@ def without_surroundings(
     inside = run[tree.end] - run[:-1]
     # Elements with more than half of it contain each other: the last one is the smallest.
     container = int(np.flatnonzero(inside >= NEARLY_ALL * run[-1])[-1])
-    begin, end = _above(tree, container, BEFORE), tree.end[_above(tree, container, AFTER)]
-    outside = (first < begin) | (first >= end)
+    wider = _with_neighbours(tree, first, container)
+    outside = (first < wider) | (first >= tree.end[wider])
     return np.where(outside & (probability <= OUTSIDE), 0.0, probability)
 
 
-def _above(tree: PageTree, node: int, levels: int) -> int:
-    """Return the element so many levels above a node."""
-    for _ in range(levels):
-        node = max(int(tree.parent[node]), 0)
+def _with_neighbours(tree: PageTree, first: NDArray[np.int64], node: int) -> int:
+    """Return the smallest element around a node that has more blocks than the node."""
+    low, high = np.searchsorted(first, (node, tree.end[node]))
+    while tree.parent[node] >= 0:
+        node = int(tree.parent[node])
+        if (low, high) != tuple(np.searchsorted(first, (node, tree.end[node]))):
+            break
     return node
 
 
