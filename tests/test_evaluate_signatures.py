@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.evaluate.datasets import DataError
 from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, plant
@@ -46,10 +47,25 @@ def test_every_pair_is_in_the_bin_of_its_exact_similarity() -> None:
 
 
 def test_the_curve_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     file = tmp_path / "curve.png"
     draw(evaluate_signatures([*TEXTS, *plant(TEXTS)]), file)
     assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_curve_that_cannot_be_drawn_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("websegment_scrapy.evaluate.figures.find_spec", lambda _: None)
+    arguments = [
+        "evaluate",
+        "signatures",
+        "--png",
+        str(tmp_path / "c.png"),
+        "--data",
+        str(tmp_path),
+    ]
+    assert main(arguments) == 2
+    assert "--png needs matplotlib" in capsys.readouterr().err
 
 
 def test_no_texts_are_an_error() -> None:

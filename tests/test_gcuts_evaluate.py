@@ -38,7 +38,6 @@ def test_one_fold_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_figures_are_drawn_as_png(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
     interval = Interval(0.5, 0.4, 0.6)
     engine = EngineResult("gcuts", interval, interval, interval, 0.1, 0.5, 20.0)
     pages = {

@@ -125,7 +125,7 @@ def run_segmentation(args: argparse.Namespace) -> int:
     if args.figures:
         from websegment_scrapy.evaluate.figures import draw_figures, need_matplotlib
 
-        need_matplotlib()
+        need_matplotlib("--figures")
     with labelled_pages(data_directory(args.data)) as pages, _pool(args) as pool:
         result = evaluate_segmentation(
             pages[: args.limit],

@@ -146,8 +146,11 @@ def run_sites(args: argparse.Namespace) -> int:
 def run_signatures(args: argparse.Namespace) -> int:
     """Measure the signatures."""
     from websegment_scrapy.evaluate.datasets import data_directory
+    from websegment_scrapy.evaluate.figures import need_matplotlib
     from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, real_texts
 
+    if args.png:
+        need_matplotlib("--png")
     texts = real_texts(data_directory(args.data), args.texts)
     results = evaluate_signatures(texts, progress=progress)
     if args.png:

@@ -25,10 +25,10 @@ class NoMatplotlib(WebsegmentError):
     """Figures were asked for where matplotlib is not installed."""
 
 
-def need_matplotlib() -> None:
-    """Fail before anything is measured if figures cannot be drawn."""
+def need_matplotlib(option: str) -> None:
+    """Fail before anything is measured if the figures of an option cannot be drawn."""
     if find_spec("matplotlib") is None:
-        raise NoMatplotlib("--figures needs matplotlib: pip install 'websegment-scrapy[plot]'")
+        raise NoMatplotlib(f"{option} needs matplotlib: pip install 'websegment-scrapy[plot]'")
 
 
 def draw_figures(result: SegmentationResult, folder: Path) -> list[Path]:

@@ -145,12 +145,8 @@ def evaluate_signatures(
 
 def draw(results: Sequence[SignatureResult], file: Path) -> None:
     """Draw the curves to a PNG file."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DataError(
-            'the curve needs matplotlib: pip install "websegment-scrapy[plot]"'
-        ) from None
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for result in results:

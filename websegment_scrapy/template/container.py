@@ -3,9 +3,9 @@
 A judgement of single blocks leaves a middle ground: teasers, notes on the author and lists in a
 sidebar that could be content. Where the page has running text that is sure, the place decides: the
 smallest element around nearly all of it is the main text's container. What stands beside it in the
-next wider element, such as a headline and a lead, is left to the choice; what stands outside of that
-is the main text's surroundings, unless it is as good as sure itself. A page of which no running text
-is sure (lists, shops) has no such container, and nothing changes.
+next wider element, such as a headline and a lead, is left to the choice; what stands outside of
+that is the main text's surroundings, unless it is as good as sure itself. A page of which no
+running text is sure (lists, shops) has no such container, and nothing changes.
 """
 
 from __future__ import annotations
