@@ -19,6 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from tests.content_pages import content_page, small_model
 from websegment_scrapy import analyze
+from websegment_scrapy.cli.main import main
 from websegment_scrapy.evaluate.extraction import evaluate_extraction
 from websegment_scrapy.evaluate.metrics import word_f1
 from websegment_scrapy.extraction import extract
@@ -39,6 +40,7 @@ from websegment_scrapy.template.choice import (
 )
 from websegment_scrapy.template.container import without_surroundings
 from websegment_scrapy.template.content import ContentModel, shipped_content_model
+from websegment_scrapy.template.evidence import EVIDENCE, OWN
 from websegment_scrapy.template.lexicon import Lexicon
 from websegment_scrapy.template.page_templates import page_templates
 
@@ -372,3 +374,18 @@ def test_extracting_gives_the_main_text_of_the_analysis(method: str) -> None:
         found = extract(html, url="http://a.example/", main_text=method)
         assert (found.main_text, found.title) == (page.main_text, page.title)
         assert found.words == page.words
+
+
+def test_explain_names_the_evidence_and_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "".join(f"<p>{sentence}</p>" for sentence in ["It was said in the town again."] * 2)
+    path = tmp_path / "page.html"
+    path.write_text(f"<nav><a href=/>Home</a></nav><article>{body}</article>")
+    assert main(["segment", str(path), "--explain", "--workers", "1"]) == 0
+    leaves = json.loads(capsys.readouterr().out)["leaves"]
+    assert [leaf["rule"] for leaf in leaves] == [None, None, "repetition"]
+    assert leaves[2]["templateness"] == 1.0
+    for leaf in leaves:
+        assert leaf["evidence"].keys() <= {*EVIDENCE, OWN}
+        assert any(leaf["evidence"].values())

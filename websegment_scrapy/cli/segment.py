@@ -23,7 +23,9 @@ from websegment_scrapy.template.evidence import evidence_of
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_parser", "explain", "leaf_evidence", "run"]
+    from websegment_scrapy.template.page_templates import PageTemplates
+
+__all__ = ["add_parser", "explain", "leaf_evidence", "leaf_rules", "run"]
 
 SHOWN = 4
 """Kinds of evidence shown for each leaf."""
@@ -79,8 +81,10 @@ def segment_page(task: PageTask) -> str:
     found = page.to_dict()
     if task.explain:
         found["explain"] = explain(page)
-        for leaf, evidence in zip(found["leaves"], leaf_evidence(page), strict=True):
-            leaf["evidence"] = evidence
+        for leaf, evidence, rule in zip(
+            found["leaves"], leaf_evidence(page), leaf_rules(page), strict=True
+        ):
+            leaf["evidence"], leaf["rule"] = evidence, rule
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -108,11 +112,8 @@ def leaf_evidence(page: AnalyzedPage) -> list[dict[str, float] | None]:
     leaves = page.tree.leaves
     if page.templates is None or page.templates.judgement is None:
         return [None] * len(leaves)
-    judgement = page.templates.judgement
+    judgement, block = page.templates.judgement, _blocks(page.templates)
     evidence = evidence_of(judgement, shipped_content_model())
-    block = dict(
-        zip(page.templates.nodes.tolist(), judgement.page.text.blocks.of_node.tolist(), strict=True)
-    )
     found: list[dict[str, float] | None] = []
     for leaf in leaves.tolist():
         if leaf not in block:
@@ -122,3 +123,22 @@ def leaf_evidence(page: AnalyzedPage) -> list[dict[str, float] | None]:
         most = sorted(values, key=lambda kind: -abs(values[kind]))[:SHOWN]
         found.append({kind: round(values[kind], 2) for kind in most})
     return found
+
+
+def leaf_rules(page: AnalyzedPage) -> list[str | None]:
+    """Name for each leaf the rule that makes it template whatever its evidence, if there is one."""
+    leaves = page.tree.leaves
+    if page.templates is None or page.templates.judgement is None:
+        return [None] * len(leaves)
+    ruled_out, block = page.templates.judgement.ruled_out, _blocks(page.templates)
+    return [
+        next((name for name, out in ruled_out.items() if leaf in block and out[block[leaf]]), None)
+        for leaf in leaves.tolist()
+    ]
+
+
+def _blocks(templates: PageTemplates) -> dict[int, int]:
+    """Return the block of each text node."""
+    assert templates.judgement is not None
+    blocks = templates.judgement.page.text.blocks.of_node
+    return dict(zip(templates.nodes.tolist(), blocks.tolist(), strict=True))

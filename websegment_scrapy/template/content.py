@@ -45,9 +45,16 @@ if TYPE_CHECKING:
     from websegment_scrapy.model_files import Layout
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["ContentModel", "Judgement", "shipped_content_model"]
+__all__ = ["RULES", "ContentModel", "Judgement", "shipped_content_model"]
 
 MODEL_VERSION = 1
+RULES = {
+    "repetition": without_repetitions,
+    "comments": without_comments,
+    "surroundings": without_surroundings,
+}
+"""What is made of the probabilities before the choice, in this order."""
+
 FORMAT = ModelFormat("content", {"version": MODEL_VERSION, "features_version": FEATURES_VERSION})
 
 
@@ -65,12 +72,15 @@ class Judgement:
         Whether it is taken as main text.
     limit
         The probability above which blocks are kept.
+    ruled_out
+        For each of `RULES` the blocks whose probability it set to 0.
     """
 
     page: BlockFeatures
     probability: NDArray[np.float64]
     kept: NDArray[np.bool_]
     limit: float
+    ruled_out: Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,10 +173,12 @@ class ContentModel:
 
 
 def _judgement(page: BlockFeatures, probability: NDArray[np.float64]) -> Judgement:
-    for rule in (without_repetitions, without_comments, without_surroundings):
-        probability = rule(page, probability)
+    ruled_out = {}
+    for name, rule in RULES.items():
+        before, probability = probability, rule(page, probability)
+        ruled_out[name] = (probability == 0.0) & (before > 0.0)
     kept, limit = choose(page, probability)
-    return Judgement(page, probability, kept, limit)
+    return Judgement(page, probability, kept, limit, ruled_out)
 
 
 @cache
