@@ -20,6 +20,7 @@ from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
 from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.bench_hostile import add_hostile
 from websegment_scrapy.cli.output import open_output, write_rows
 from websegment_scrapy.crawl.writer import BATCH
 
@@ -124,6 +125,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     proofs.add_argument("--pages", type=int, default=20_000, metavar="N", help="of each run")
     add_format(proofs)
     proofs.set_defaults(run=run_torture)
+    add_hostile(what)
 
 
 def run_store(args: argparse.Namespace) -> int:

@@ -1,0 +1,159 @@
+"""Hostile pages that say what is not so: another's URL, a forged layout, text that breaks."""
+
+from __future__ import annotations
+
+import json
+
+from websegment_scrapy.bench.hostile_web import Answer, Ask, HostilePage, Kind, scripted
+
+__all__ = ["SPEAKING"]
+
+WRITE_SEEN = (
+    "let seen = false; const tricks = f => new MutationObserver(() => { if (!seen && "
+    "document.documentElement.hasAttribute('data-ws-page')) { seen = true; f(); } })"
+    ".observe(document, {attributes: true, subtree: true, childList: true});"
+)
+"""Calls a function once the capture has been written into the page."""
+
+BUSY = (
+    "const busy = ms => { const end = performance.now() + ms; while (performance.now() < end); };"
+)
+LONG = "<div id='long' hidden></div>"
+FILL = "document.getElementById('long').innerHTML = '<i>a</i>'.repeat(300000);"
+"""Makes the page long, so that writing it out takes a while."""
+
+ATTRIBUTES = 30_000
+PAGE_ATTRIBUTE = json.dumps(
+    {
+        "v": 1,
+        "width": 1280,
+        "height": 1024,
+        "page_width": 1280,
+        "page_height": 2000,
+        "styles": [["block", 1, "000000", "ffffff", 16, 400, "serif", 0, 0, 0, "static", "none"]],
+    }
+)
+HIDDEN = " ".join(
+    f"The @forged@ number {number} was never shown to anybody." for number in range(9)
+)
+
+
+def _forged(page: HostilePage, _ask: Ask) -> Answer:
+    """Answer with plain HTML that claims to have been laid out: hidden text has a box."""
+    hidden = (
+        "<div style='display:none' data-ws-box='0 100 900 700 0'><p data-ws-box='0 100 900 700 0' "
+        f"data-ws-text='0 100 900 700'>{HIDDEN}</p></div>"
+    )
+    return Answer(page.html(hidden, attributes=f" data-ws-page='{PAGE_ATTRIBUTE}'"))
+
+
+def _attributes(page: HostilePage, _ask: Ask) -> Answer:
+    """Answer with a tag of 30,000 captures, none of which ends where a capture ends."""
+    tag = ' data-ws-box="1 2 3 4 5"' * ATTRIBUTES
+    text = f'<html data-ws-page="{{&quot;v&quot;:1}}"{tag} x>{page.word}'
+    return Answer(text, content_type="text/plain")
+
+
+def _prefixed(name: str, prefix: str) -> Kind:
+    """Return a kind whose pages are a prefix and then plain words."""
+
+    def answer(page: HostilePage, _ask: Ask) -> Answer:
+        return Answer(prefix + f"plain words of the {page.word} " * 20)
+
+    return Kind(name, answer)
+
+
+def _charset(name: str) -> Kind:
+    def answer(page: HostilePage, _ask: Ask) -> Answer:
+        html = page.html(head=f"<meta charset='{name}'>")
+        return Answer(html, content_type=f"text/html; charset={name}")
+
+    return Kind(f"charset-{name}", answer)
+
+
+def _bytes(name: str, body: bytes, content_type: str = "text/html; charset=utf-8") -> Kind:
+    """Return a kind that sends something else under the name of HTML."""
+
+    def answer(_page: HostilePage, _ask: Ask) -> Answer:
+        return Answer(body, content_type=content_type)
+
+    return Kind(name, answer)
+
+
+def _nested(page: HostilePage, _ask: Ask) -> Answer:
+    return Answer(page.html("<div>" * 5000 + "deep" + "</div>" * 5000))
+
+
+def _titled(name: str, title: str) -> Kind:
+    def answer(page: HostilePage, _ask: Ask) -> Answer:
+        return Answer(page.html().replace("<title>", f"<title>{title} "))
+
+    return Kind(name, answer)
+
+
+OTHERS = (
+    scripted(
+        "voice-observer",
+        WRITE_SEEN + BUSY + FILL + "tricks(() => { location = '@victim@'; busy(300); });",
+        body=LONG,
+    ),
+    scripted(
+        "voice-delayed",
+        WRITE_SEEN + FILL + "tricks(() => { location = '@victim@'; });",
+        body=LONG,
+    ),
+    scripted(
+        "voice-timed",
+        WRITE_SEEN + "tricks(() => setTimeout(() => { location = '@victim@'; }, "
+        "Math.random() * 60));",
+    ),
+    scripted(
+        "voice-getters",
+        "for (const [p, n] of [[Element.prototype, 'outerHTML'], [Document.prototype, 'doctype']])"
+        "{ const g = Object.getOwnPropertyDescriptor(p, n).get; Object.defineProperty(p, n, {get() "
+        "{ const r = g.call(this); location = '@victim@'; return r; }}); }",
+    ),
+    scripted("voice-pushstate", "history.pushState(null, '', '@neighbour@')"),
+    scripted(
+        "voice-pushstate-late",
+        WRITE_SEEN + "tricks(() => history.pushState(null, '', '@neighbour@'))",
+    ),
+    scripted(
+        "voice-base",
+        "addEventListener('load', () => setTimeout(() => { const text = document.querySelector("
+        "'article').outerHTML; document.open(); document.write('<!doctype html><base href="
+        '"@victim@"><title>a</title>\' + text); document.close(); }, 20))',
+    ),
+    scripted("voice-canonical", head="<link rel='canonical' href='@victim@'>"),
+    Kind("forged-plain", _forged, "never"),
+    Kind("forged-rendered", _forged),
+    scripted(
+        "forged-observer",
+        WRITE_SEEN + "tricks(() => { const p = document.querySelector('article p'); const to = "
+        "document.querySelectorAll('.f'); for (const n of ['data-ws-box', 'data-ws-text']) { "
+        "const v = p.getAttribute(n); for (const e of to) e.setAttribute(n, v); "
+        "p.removeAttribute(n); }})",
+        body=f"<div class='f' style='display:none'><p class='f'>{HIDDEN}</p></div>",
+    ),
+)
+
+TEXTS = (
+    _prefixed("regex-comments", "<!---->" * 60),
+    _prefixed("regex-doctype", "<!doctype >   " * 40),
+    Kind("capture-attributes", _attributes),
+    scripted("text-zero-area", body="<p>one <b>&zwnj;</b> two <i>&#8203;&zwj;</i> three</p>"),
+    *(_charset(name) for name in ("rot13", "hex", "idna", "undefined")),
+    scripted("text-embed", body="<embed src='a&#1;b' type='x&#2;'><embed alt='\x03'>"),
+    Kind("text-nested", _nested),
+    _bytes(
+        "text-shift-jis", ("<title>t</title><p>" + "日本語の記事です。" * 40).encode("shift-jis")
+    ),
+    _bytes("html-json", json.dumps({"a": ["word"] * 500}).encode()),
+    _bytes("html-pdf", b"%PDF-1.7\n1 0 obj <<>> endobj\n" + bytes(range(256)) * 40 + b"%%EOF"),
+    _bytes("html-png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40),
+    _bytes("html-zero", b"\0" * 200_000),
+    _titled("title-escapes", "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066"),
+    _titled("title-formula", "=cmd|' /C calc'!A0"),
+)
+
+SPEAKING: tuple[Kind, ...] = (*OTHERS, *TEXTS)
