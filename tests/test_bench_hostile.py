@@ -114,9 +114,10 @@ def test_the_internal_service_counts_whoever_reaches_it(servers: Servers) -> Non
     assert all(word in answer for word in INTERNAL_WORDS)
     assert (servers.reached["ssrf-location"], servers.connections) == (1, 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.sendto(b"a", ("127.0.0.2", servers.origins.udp))
+        for data in (b"\x00\x01\x00\x00\x21\x12\xa4\x42", b"anything else"):
+            sender.sendto(data, ("127.0.0.2", servers.origins.udp))
     get(page.prefix)
-    assert servers.reached["webrtc"] == 1
+    assert (servers.reached["webrtc"], servers.reached["webtransport"]) == (1, 1)
 
 
 def test_a_secret_at_another_origin_is_noted(servers: Servers) -> None:

@@ -157,7 +157,7 @@ def _network_rows(servers: Servers, found: Findings) -> Iterator[Row]:
     yield _row("internal words found", len(canaries), 0, not canaries, *canaries)
     reached = servers.reached
     told = [f"{kind} {count}" for kind, count in reached.most_common()]
-    total = servers.connections + reached["webrtc"]
+    total = servers.connections + reached["webrtc"] + reached["webtransport"]
     yield _row("internal service reached", total, 0, not total, ", ".join(told))
     leaks = servers.leaks
     yield _row("secrets at other origins", leaks.total(), 0, not leaks, *leaks)

@@ -48,6 +48,24 @@ def _stylesheet(page: HostilePage, _ask: Ask) -> Answer:
     return Answer(page.html(head=f"<style>{style}</style>"))
 
 
+def _with_headers(name: str, body: str = "", **headers: str) -> Kind:
+    """Return a kind that lets its answer's headers reach out."""
+
+    def answer(page: HostilePage, _ask: Ask) -> Answer:
+        filled = {key.replace("_", "-"): page.fill(value) for key, value in headers.items()}
+        return Answer(page.html(body), headers=filled)
+
+    return Kind(name, answer)
+
+
+def _within(page: HostilePage, ask: Ask) -> Answer:
+    """Load pictures, frames and data from below itself, where a 302 leads on."""
+    if ask.path == "hop":
+        return Answer("", 302, headers={"Location": page.internal()})
+    loads = "<img src='@own@hop' width='9'><iframe src='@own@hop'></iframe>"
+    return Answer(page.html(f"{loads}<script>fetch('@own@hop').catch(() => 0)</script>"))
+
+
 SSRF = (
     scripted("ssrf-location", "location = '@internal@'"),
     scripted("ssrf-late", "addEventListener('load', () => location.replace('@internal@'))"),
@@ -56,6 +74,14 @@ SSRF = (
     _redirect("ssrf-302-plain", "@internal@", render="never"),
     _redirect("ssrf-chain", "@own@hop1", "@third@?to=@internal@"),
     Kind("ssrf-post", _post),
+    Kind("ssrf-within", _within),
+    _with_headers(
+        "ssrf-report",
+        "<img src='@own@a' width='9'>",
+        Content_Security_Policy_Report_Only="default-src 'none'; report-uri @internal@",
+    ),
+    _with_headers("ssrf-link-header", Link="<@internal@>; rel=preload; as=image"),
+    _with_headers("ssrf-refresh-header", Refresh="0;url=@internal@"),
     scripted("ssrf-frame", body="<iframe src='@internal@'></iframe>"),
     scripted("ssrf-image", body="<img src='@internal@' width='9'>"),
     scripted("ssrf-fetch", f"fetch('@internal@').then(r => r.text()).{SHOWN}"),
@@ -140,4 +166,14 @@ OWN = (
     scripted("own-view-source", "location = 'view-source:@own@'"),
 )
 
-REACHING: tuple[Kind, ...] = (*SSRF, *CREDENTIALS, scripted("webrtc", WEBRTC), *OWN)
+PACKETS = (
+    scripted("webrtc", WEBRTC),
+    scripted(
+        "webtransport",
+        "new WebTransport('https://127.0.0.2:@udp@/', {serverCertificateHashes: [{algorithm: "
+        "'sha-256', value: new Uint8Array(32)}]}).ready.catch(() => 0)",
+    ),
+)
+"""Datagrams, which no proxy for connections sees."""
+
+REACHING: tuple[Kind, ...] = (*SSRF, *CREDENTIALS, *PACKETS, *OWN)

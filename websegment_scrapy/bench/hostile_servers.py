@@ -41,6 +41,7 @@ HEAD_SECONDS = 20.0
 SEND_SECONDS = 90.0  # for one answer, whoever reads it how slowly
 MOST_BODY = 10**6
 START_SECONDS = 10.0
+STUN_COOKIE = b"\x21\x12\xa4\x42"  # RFC 8489, section 5
 ROBOTS = "User-agent: *\nDisallow: /forbidden/\n"
 _WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 _SECRET_TEXT = (
@@ -245,7 +246,7 @@ class _Packets(asyncio.DatagramProtocol):
         self.reached = reached
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        self.reached["webrtc"] += 1
+        self.reached["webrtc" if data[4:8] == STUN_COOKIE else "webtransport"] += 1
 
 
 def _listener(address: str) -> socket.socket:

@@ -22,7 +22,11 @@ BROWSER_SECONDS = 1.0
 """Between two looks at the browser's memory: reading it costs time in proportion to its size."""
 
 _PROC = Path("/proc")
-_BROWSERS = ("chrom", "headless_shell", "Chrom")
+_BROWSERS = ("chrom", "Chrom", "headless_shell", "node")
+"""How the names of the browser's processes begin, and of Playwright's driver."""
+
+_PYTHONS = ("python", "websegment")
+_Table = dict[int, tuple[int, int, str]]
 
 
 @dataclass(slots=True)
@@ -47,37 +51,39 @@ class Watch:
     _others: set[tuple[int, int]] = field(default_factory=set)
     _looked: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Note when the root started: numbers of processes are used again."""
+        table = _processes()
+        if self.root in table:
+            _, start, name = table[self.root]
+            self._seen[self.root, start] = name
+
     def sample(self) -> None:
         """Look once; processes that came and went between two looks are missed."""
         table = _processes()
         self._remember(table)
-        sums = {"worker": 0.0}
+        workers = 0.0
         browser: list[int] = []
-        for pid, start in self._seen:
-            if table.get(pid, (0, -1, ""))[1] != start:
-                continue
+        for pid, name in self._running(table):
             if pid == self.root:
                 self.peaks.crawler = max(self.peaks.crawler, _status(pid, "VmHWM"))
-            elif self._seen[pid, start].startswith(_BROWSERS):
+            elif name.startswith(_BROWSERS):
                 browser.append(pid)
-            elif self._seen[pid, start].startswith(("python", "websegment")):
-                sums["worker"] += _status(pid, "VmRSS")
-        self.peaks.workers = max(self.peaks.workers, sums["worker"])
+            elif name.startswith(_PYTHONS):
+                workers += _status(pid, "VmRSS")
+        self.peaks.workers = max(self.peaks.workers, workers)
         if time.monotonic() - self._looked > BROWSER_SECONDS:
             self._looked = time.monotonic()
             self.peaks.disk = max(self.peaks.disk, _size(self.temporary))
             self.peaks.browser = max(self.peaks.browser, sum(map(_shared_out, browser)))
 
-    def _remember(self, table: dict[int, tuple[int, int, str]]) -> None:
+    def _remember(self, table: _Table) -> None:
         children: dict[int, list[int]] = {}
         for pid, (parent, _, _) in table.items():
             children.setdefault(parent, []).append(pid)
-        waiting = [pid for pid, start in self._seen if table.get(pid, (0, -1, ""))[1] == start]
-        waiting.append(self.root)
+        waiting = [pid for pid, _ in self._running(table)]
         while waiting:
             pid = waiting.pop()
-            if pid not in table:
-                continue
             _, start, name = table[pid]
             self._seen[pid, start] = name
             waiting += [child for child in children.get(pid, ()) if self._is_new(child, table)]
@@ -88,7 +94,7 @@ class Watch:
                 else:
                     self._others.add((pid, start))
 
-    def _is_new(self, pid: int, table: dict[int, tuple[int, int, str]]) -> bool:
+    def _is_new(self, pid: int, table: _Table) -> bool:
         return pid in table and (pid, table[pid][1]) not in self._seen
 
     def _is_marked(self, pid: int) -> bool:
@@ -101,10 +107,13 @@ class Watch:
         self._others.clear()
         table = _processes()
         self._remember(table)
+        return self._running(table)
+
+    def _running(self, table: _Table) -> list[tuple[int, str]]:
         return [
             (pid, name)
             for (pid, start), name in self._seen.items()
-            if table.get(pid, (0, -1, ""))[1] == start
+            if pid in table and table[pid][1] == start
         ]
 
     def wait(self, seconds: float) -> list[tuple[int, str]]:
@@ -123,7 +132,7 @@ class Watch:
             time.sleep(0.1)
 
 
-def _processes() -> dict[int, tuple[int, int, str]]:
+def _processes() -> _Table:
     """Return parent, start time and name of every process that is no zombie."""
     found = {}
     for entry in _PROC.iterdir():
