@@ -93,12 +93,15 @@ def _find_misplaced(
 ) -> None:
     own = {article.url for article in articles}
     prefixes = {page.prefix: page for page in pages}
+    sites = {urlsplit(url).netloc for url in (*own, *prefixes)}
     for item in run.items:
         url = str(item["url"])
         asked = prefixes.get(str(item["asked"]))
         said = f"{item['websegment'].get('main_text', '')} {item['websegment'].get('title', '')}"
         if HOSTILE_WORD in said and not _is_own(url, said, prefixes):
             found.misplaced.append(f"{_place(asked)}: its text under {url[:120]}")
+        elif urlsplit(url).netloc not in sites:
+            found.misplaced.append(f"{_place(asked)}: a page at {url[:120]}")
         if asked is not None and (
             FORGED_WORD in said
             or (asked.kind.render == "never" and item["websegment"].get("rendered"))

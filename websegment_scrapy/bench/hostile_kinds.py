@@ -41,14 +41,20 @@ def hostile_pages(
     """Make so many pages, of each kind in turn; victims are normal pages."""
     pages = []
     for place in range(number):
-        origin = origins.sites[place * STRIDE % len(origins.sites)]
+        kind = kinds[place % len(kinds)]
+        site = place * STRIDE % len(origins.sites) if kind.site is None else kind.site
+        origin = origins.sites[site]
+        host = origin.rpartition(":")[0]
         here = [article.url for article in articles if article.url.startswith(f"{origin}/")]
         there = [article.url for article in articles if not article.url.startswith(f"{origin}/")]
-        victim = there[place % len(there)] if there else f"{origins.sites[1]}/news/0.html"
+        # A page of the same host at another port, where there is one: another site, yet the
+        # browser shows both in one process.
+        near = [url for url in there if url.startswith(f"{host}:")] or there
+        victim = near[place % len(near)] if near else f"{origins.sites[1]}/news/0.html"
         neighbour = here[place % len(here)] if here else f"{origin}/news/0.html"
         pages.append(
             HostilePage(
-                kind=kinds[place % len(kinds)],
+                kind=kind,
                 number=place // len(kinds),
                 origin=origin,
                 origins=origins,

@@ -94,12 +94,17 @@ def _titled(name: str, title: str) -> Kind:
 OTHERS = (
     scripted(
         "voice-observer",
-        WRITE_SEEN + BUSY + FILL + "tricks(() => { location = '@victim@'; busy(300); });",
-        body=LONG,
+        WRITE_SEEN + BUSY + "tricks(() => { location = '@victim@'; busy(400); });",
+        site=0,
+    ),
+    scripted(
+        "voice-neighbour",
+        WRITE_SEEN + BUSY + "tricks(() => { location = '@neighbour@'; busy(400); });",
     ),
     scripted(
         "voice-delayed",
-        WRITE_SEEN + FILL + "tricks(() => { location = '@victim@'; });",
+        WRITE_SEEN + FILL + "tricks(() => setTimeout(() => { location = '@victim@'; }, "
+        "Math.random() * 150));",
         body=LONG,
     ),
     scripted(
@@ -124,7 +129,6 @@ OTHERS = (
         "'article').outerHTML; document.open(); document.write('<!doctype html><base href="
         '"@victim@"><title>a</title>\' + text); document.close(); }, 20))',
     ),
-    scripted("voice-canonical", head="<link rel='canonical' href='@victim@'>"),
     Kind("forged-plain", _forged, "never"),
     Kind("forged-rendered", _forged),
     scripted(
@@ -151,7 +155,6 @@ TEXTS = (
     _bytes("html-json", json.dumps({"a": ["word"] * 500}).encode()),
     _bytes("html-pdf", b"%PDF-1.7\n1 0 obj <<>> endobj\n" + bytes(range(256)) * 40 + b"%%EOF"),
     _bytes("html-png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40),
-    _bytes("html-zero", b"\0" * 200_000),
     _titled("title-escapes", "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066"),
     _titled("title-formula", "=cmd|' /C calc'!A0"),
 )

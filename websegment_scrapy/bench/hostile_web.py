@@ -164,6 +164,8 @@ class Kind:
     render: Literal["always", "never"] = "always"
     costly: bool = False
     """Whether it takes memory, disk or time by the design of it."""
+    site: int | None = None
+    """The site on which its pages have to be, if that matters."""
 
 
 def scripted(
@@ -174,6 +176,7 @@ def scripted(
     head: str = "",
     render: Literal["always", "never"] = "always",
     costly: bool = False,
+    site: int | None = None,
 ) -> Kind:
     """Return a kind whose pages are articles with a script at their end."""
     tail = body + (f"<script>{script}</script>" if script else "")
@@ -181,4 +184,4 @@ def scripted(
     def answer(page: HostilePage, _ask: Ask) -> Answer:
         return Answer(page.html(tail, head=head))
 
-    return Kind(name, answer, render, costly)
+    return Kind(name, answer, render, costly, site)

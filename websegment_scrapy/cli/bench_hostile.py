@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +17,7 @@ from websegment_scrapy.exceptions import ConfigError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["add_hostile", "run_hostile"]
 
@@ -84,6 +85,7 @@ def run_hostile(args: argparse.Namespace) -> int:
             raise ConfigError(f"--{name} is {getattr(args, name)}: it takes at least 1")
     kinds = chosen_kinds(args.kinds)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_orderly_end())
         folder = args.keep or stack.enter_context(
             tempfile.TemporaryDirectory(prefix="websegment-bench-", ignore_cleanup_errors=True)
         )
@@ -106,6 +108,20 @@ def run_hostile(args: argparse.Namespace) -> int:
         if args.format != "jsonl":
             write_rows(rows, args.format, out, COLUMNS)
     return 0 if all(row["passed"] for row in rows) else 1
+
+
+@contextlib.contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let SIGTERM end the crawls too: they are in sessions of their own."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _progress(name: str, total: int) -> Callable[[int], None]:
