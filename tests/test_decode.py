@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import codecs
 import json
+import time
 import zlib
 
 import pytest
 
 from websegment_scrapy.exceptions import NotHtml
-from websegment_scrapy.page.decode import decode, refuse_other_formats
+from websegment_scrapy.page.decode import (
+    SNIFFED_BYTES,
+    WEB_ENCODINGS,
+    decode,
+    is_plainly_not_html,
+    refuse_other_formats,
+)
 
 
 def test_the_http_header_decides_the_encoding() -> None:
@@ -97,3 +105,53 @@ def test_html_is_html_whatever_the_content_type_says() -> None:
     body = b"<!doctype html><p>Hello"
     assert decode(body, content_type="application/pdf").endswith("<p>Hello")
     assert decode(b"BM <p>starts like a bitmap").startswith("BM")
+
+
+@pytest.mark.parametrize(
+    "start", ["<!---->" * 60, "<!doctype >   " * 40, "<?xml ?> <!-- --> " * 40]
+)
+def test_what_stands_before_the_root_is_read_once(start: str) -> None:
+    began = time.process_time()
+    refuse_other_formats(f"{start} plain words")
+    assert not is_plainly_not_html(f"{start} plain words".encode()[:SNIFFED_BYTES])
+    assert time.process_time() - began < 0.1
+    with pytest.raises(NotHtml, match="RSS"):
+        refuse_other_formats(f"{start}<rss version='2.0'>")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!--" * 256, b"<!doctype [" * 100, b"<?xml " * 200, b"<" + b"a" * 1023, b"a:" * 512,
+        b" " * 1024, b"\x01" * 1024, b"<!doctype " * 100, b"{ " * 512, b"\0<" * 512,
+    ],
+)  # fmt: skip
+def test_a_look_at_the_first_bytes_takes_less_than_a_millisecond(body: bytes) -> None:
+    assert any(_seconds(body) < 0.001 for _ in range(5))
+
+
+def _seconds(body: bytes) -> float:
+    began = time.process_time()
+    is_plainly_not_html(body)
+    return time.process_time() - began
+
+
+NOT_OF_THE_WEB = (
+    "rot13 rot_13 hex hex_codec idna undefined base64 punycode zlib bz2 uu quopri unicode_escape "
+    "raw_unicode_escape mbcs oem utf-7 utf-32 charmap cp037 aliases"
+).split()
+
+
+@pytest.mark.parametrize("name", NOT_OF_THE_WEB)
+def test_a_codec_that_is_no_encoding_of_the_web_counts_as_undeclared(name: str) -> None:
+    body = "<p>naïve".encode()
+    assert decode(body, content_type=f"text/html; charset={name}") == "<p>naïve"
+    assert decode(body, encoding=name) == "<p>naïve"
+    meta = f'<meta charset="{name}">'.encode()
+    assert decode(meta + body).endswith("<p>naïve")
+
+
+def test_every_encoding_of_the_web_is_a_codec_of_text() -> None:
+    for name in WEB_ENCODINGS:
+        assert codecs.lookup(name).name == name
+        assert isinstance(decode(b"<p>x \xff\x80", encoding=name), str)

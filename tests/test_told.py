@@ -66,3 +66,11 @@ def test_a_text_that_never_ends_takes_bounded_time() -> None:
     assert told_texts(['schema.org "text": "' + "\\n<" * MAX_CHARACTERS]) == []
     assert told_texts(["schema.org " + '"text": "' * (MAX_CHARACTERS // 9)]) is not None
     assert time.perf_counter() - started < 5
+
+
+def test_references_of_any_length_and_half_characters_are_no_error() -> None:
+    digits = "&#" + "1" * 5000 + ";"
+    assert told_texts([script(text=f"{LONG} {digits}")]) == [f"{LONG} \ufffd"]
+    half = script(text=LONG).replace("A text", "\\ud83d text")
+    (told,) = told_texts([half])
+    assert told.encode().startswith("\ufffd text".encode())

@@ -88,6 +88,22 @@ def test_a_million_words_are_split_in_well_under_a_second(text: str) -> None:
     assert any(_seconds(long) < 1.0 for _ in range(3))
 
 
+@given(
+    st.text(st.sampled_from("ae東\u0301\u0323\u0344\u0308\u0f71\u0f73\uff9e\u3099"), max_size=200),
+    st.sampled_from(["", "\u0301\u0323" * 20, "\u0f73\u0301" * 30, "\u0323" * 40]),
+)
+def test_the_order_of_many_marks_is_the_canonical_one(text: str, marks: str) -> None:
+    normal = unicodedata.normalize("NFKC", f"{text}{marks}{text}")
+    assert words(f"{text}{marks}{text}") == words(normal)
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0323", "\u0344\u0323", "\u0f73\u0301", "\uff9e\u0323"])
+def test_a_letter_with_a_hundred_thousand_marks_takes_no_time(marks: str) -> None:
+    began = time.process_time()
+    assert len(words("a" + marks * 50_000)) == 1
+    assert time.process_time() - began < 2
+
+
 def _seconds(text: str) -> float:
     started = time.process_time()
     assert len(words(text)) == 1_000_002

@@ -54,9 +54,11 @@ def kept_text(tree: PageTree, templates: PageTemplates, *, repeated: bool = Fals
     nodes = templates.nodes[templates.kept] if repeated else templates.main
     if not len(nodes):
         return told_text(tree)
-    if tree.visible[nodes].all():
-        return Reader(tree).text(nodes)
-    return Reader(tree, templates.nodes).text(nodes)
+    if not tree.visible[nodes].all():
+        return Reader(tree, templates.nodes).text(nodes)
+    # A visible text without an area (a zero-width character, content that waits to be scrolled to)
+    # is no leaf, but stands in its place among them.
+    return Reader(tree, np.union1d(tree.leaves, nodes)).text(nodes)
 
 
 def told_text(tree: PageTree) -> str:

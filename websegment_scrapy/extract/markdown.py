@@ -8,7 +8,7 @@ there for the layout is none: its texts are paragraphs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,10 @@ __all__ = ["markdown_text"]
 LONGEST_CELL = 500
 """Characters of a cell above which a table is there for the layout."""
 
+MAX_CONTAINERS = 50
+"""Quotes and lists within each other that are marked: every line has the marks of all of them."""
+
+_LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _NOT_IN_CELLS = HEADINGS | {"table", "pre", "ul", "ol", "blockquote", "article", "section"}
 _MEANS_SOMETHING = re.compile(
     r"(\d*)((?:#{1,6}|[>+*-]|(?<=\d)[.)])(?:\s|$)|`{3}|~{3}|(?:[-=]+|[*_]{3,})\s*$)"
@@ -57,6 +61,8 @@ class _Place:
     code: int = -1
     table: int = -1
     containers: tuple[_Container, ...] = ()
+    open_table: int = field(default=-1, compare=False)
+    is_ordered: bool = field(default=False, compare=False)
 
 
 def markdown_text(tree: PageTree, templates: PageTemplates) -> str:
@@ -130,44 +136,47 @@ class _Writer:
         return node
 
     def _place_of(self, node: int) -> _Place:
-        parent = self.parent[node]
-        if parent not in self.places:
-            self.places[parent] = self._look_up(parent)
-        return self.places[parent]
+        """Return what the elements around a text make of it: each element is looked at once."""
+        chain, above = [], self.parent[node]
+        while above >= 0 and above not in self.places:
+            chain.append(above)
+            above = self.parent[above]
+        place = self.places[above] if above >= 0 else _Place(-1)
+        for element in reversed(chain):
+            place = self.places[element] = self._within(element, place)
+        return place
 
-    def _look_up(self, node: int) -> _Place:
-        """Look at the elements from a text's parent up."""
-        block, heading, code, table, in_cell = -1, 0, -1, -1, False
-        containers: list[_Container] = []
-        item = -1
-        while node >= 0:
-            name = self.names[node]
-            if block < 0 and name in BLOCK:
-                block = node
-            if name in HEADINGS and not heading:
-                heading = int(name[1])
-            elif name == "pre":
-                code = node
-            elif name in TABLE_CELLS:
-                in_cell = True
-            elif name == "table":
-                if in_cell and self._holds_data(node):
-                    block, heading, code, table, containers, item = node, 0, -1, node, [], -1
-                in_cell = False
-            elif name == "blockquote":
-                containers.append(_Container(node, QUOTE))
-            elif name == "li":
-                item = node
-                containers.append(_Container(node, "-"))
-            elif name == "ol" and item >= 0:
-                containers[-1] = _Container(item, f"{int(self.tree.nth[item])}.")
-            if name in ("ul", "ol", "menu", "dir"):
-                item = -1
-            node = self.parent[node]
-        return _Place(block, heading, code, table, tuple(reversed(containers)))
+    def _within(self, node: int, around: _Place) -> _Place:
+        """Return what an element makes of the text in it, given what is around the element."""
+        name, table = self.names[node], around.open_table
+        if around.table >= 0:
+            return around  # in the cells of a table with data there is only text
+        if name in TABLE_CELLS and self._holds_data(table):
+            return replace(self._around(table), block=table, table=table)
+        place = replace(around, block=node) if name in BLOCK else around
+        if name in HEADINGS:
+            return replace(place, heading=int(name[1]))
+        if name == "pre":
+            return replace(place, code=node if around.code < 0 else around.code)
+        if name == "table":
+            return replace(place, open_table=node)
+        if name in _LISTS:
+            return replace(place, is_ordered=name == "ol")
+        if name not in ("li", "blockquote") or len(around.containers) >= MAX_CONTAINERS:
+            return place
+        mark = "-" if name == "li" else QUOTE
+        if name == "li" and around.is_ordered:
+            mark = f"{int(self.tree.nth[node])}."
+        containers = (*around.containers, _Container(node, mark))
+        return replace(place, containers=containers, is_ordered=around.is_ordered and name != "li")
+
+    def _around(self, node: int) -> _Place:
+        return self.places.get(self.parent[node], _Place(-1))
 
     def _holds_data(self, table: int) -> bool:
         """Say whether a table is one: rows and columns, and no running text in its cells."""
+        if table < 0:
+            return False
         if table not in self.is_data:
             self.is_data[table] = self._has_rows_and_columns(table)
         return self.is_data[table]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page_title"]
 
-_SEPARATOR = re.compile(r"\s+[|–—·•:»«-]\s+|\s*[|»«]\s*")
+_SEPARATOR = re.compile(r"(?<!\s)\s++[|–—·•:»«-]\s++|(?:(?<!\s)\s++)?[|»«]\s*+")
 
 
 def page_title(tree: PageTree) -> str:
@@ -41,10 +41,12 @@ def _headings(tree: PageTree) -> list[str]:
     for name in ("h1", "h2"):
         if name not in tree.tags:
             continue
+        nodes = (tree.tag == tree.tags.index(name)).nonzero()[0]
+        first = tree.leaves.searchsorted(nodes).tolist()
+        last = tree.leaves.searchsorted(tree.end[nodes]).tolist()
         found = []
-        for node in (tree.tag == tree.tags.index(name)).nonzero()[0].tolist():
-            leaves = tree.leaves[(tree.leaves > node) & (tree.leaves < tree.end[node])]
-            if text := " ".join(reader.text(leaves).split()):
+        for low, high in zip(first, last, strict=True):
+            if text := " ".join(reader.text(tree.leaves[low:high]).split()):
                 found.append(text)
         if found:
             return found

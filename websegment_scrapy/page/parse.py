@@ -1,7 +1,9 @@
 """HTML text to an lxml tree, whatever the text is like.
 
 libxml2 (2.14) stops reading a document at 2,048 levels of nesting and silently drops all that
-follows; such a document is flattened first, so that its text survives.
+follows; such a document is flattened first (`markup.limit_depth`), so that its text survives. The
+time it takes for a tag grows with the square of its attributes; no more of them are read than any
+page means (`markup.limit_attributes`).
 """
 
 from __future__ import annotations
@@ -10,31 +12,25 @@ import re
 
 from lxml import etree
 
-from websegment_scrapy.page.tags import VOID
+from websegment_scrapy.page.markup import limit_attributes, limit_depth
+from websegment_scrapy.page.tags import UNKNOWN_VOID
 
 __all__ = ["parse_html"]
 
-MAX_DEPTH = 1000
-"""Nesting kept of a document that is too deep for the parser."""
-
-UNKNOWN_VOID = ("bgsound", "embed", "keygen", "source", "track", "wbr")
-"""Elements without an end tag that libxml2 does not know as such."""
-
 _TOO_DEEP = "depth"
+_NO_MEMORY = etree.ErrorTypes.ERR_NO_MEMORY
 _EMPTY = b"<html><body></body></html>"
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_TITLE = re.compile(r"<title\b[^>]*>", re.IGNORECASE)
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that lxml takes from a document but not from us."""
+
+_TITLE = re.compile(r"<title\b", re.IGNORECASE)
 _TITLE_END = re.compile(r"</title", re.IGNORECASE)
-_TAG = re.compile(
-    r"<!--.*?-->|<(script|style|textarea|title)\b.*?</\1\s*>|"
-    r"<(/?)([a-zA-Z][^\s/>]*)(?:[^>\"']|\"[^\"]*\"|'[^']*')*>",
-    re.DOTALL | re.IGNORECASE,
-)
 
 
 def parse_html(text: str) -> etree._Element:
     """Return the root element of ``text``; an empty document where there is nothing."""
-    text = _close_title(text)
+    text = limit_attributes(_close_title(text))
     data = _to_bytes(text)
     root, too_deep = _parse(data)
     if too_deep:
@@ -49,28 +45,11 @@ def parse_html(text: str) -> etree._Element:
 def _close_title(text: str) -> str:
     """End a title that never ends where the next tag begins: it would swallow the whole page."""
     match = _TITLE.search(text)
-    if match is None or _TITLE_END.search(text, match.end()):
+    start = -1 if match is None else text.find(">", match.end())
+    if start < 0 or _TITLE_END.search(text, start):
         return text
-    end = text.find("<", match.end())
+    end = text.find("<", start)
     return text if end < 0 else f"{text[:end]}</title>{text[end:]}"
-
-
-def limit_depth(text: str, depth: int = MAX_DEPTH) -> str:
-    """Remove the tags, not the text, of elements nested deeper than ``depth``."""
-    open_tags = 0
-
-    def keep(match: re.Match[str]) -> str:
-        nonlocal open_tags
-        name = match[3]
-        if name is None or name.lower() in VOID:
-            return match[0]
-        if match[2]:
-            open_tags = max(0, open_tags - 1)
-            return match[0] if open_tags < depth else " "
-        open_tags += 1
-        return match[0] if open_tags <= depth else " "
-
-    return _TAG.sub(keep, text)
 
 
 def _empty_void_elements(root: etree._Element) -> None:
@@ -80,12 +59,17 @@ def _empty_void_elements(root: etree._Element) -> None:
         if parent is None or (element.text is None and not len(element)):
             continue
         after, tail = element, element.tail
-        element.tail, element.text = element.text, None
+        element.tail, element.text = _settable(element.text), None
         for child in list(element):
             after.addnext(child)  # takes the tail along
             after = child
         if tail:
-            after.tail = (after.tail or "") + tail
+            after.tail = _settable((after.tail or "") + tail)
+
+
+def _settable(text: str | None) -> str | None:
+    """Return a text without the control characters that lxml refuses to be given."""
+    return _NO_XML.sub("", text) if text else text
 
 
 def _to_bytes(text: str) -> bytes:
@@ -101,7 +85,9 @@ def _parse(data: bytes) -> tuple[etree._Element | None, bool]:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:
-        return None, _too_deep(parser)
+        root = None
+    if parser.error_log.filter_from_errors().filter_types(_NO_MEMORY):
+        raise MemoryError  # or a document that was read in part would pass for all of it
     return root, _too_deep(parser)
 
 

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.page.line_flow import LineFlow
-from websegment_scrapy.page.static_style import DEFAULT_STYLE, static_styles
+from websegment_scrapy.page.static_style import DEFAULT_STYLE, static_styles, whole_number
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, REPLACED, TABLE_CELLS
 from websegment_scrapy.page.tree import TEXT
 
@@ -236,7 +236,7 @@ class Flow:
 
     def _span(self, cell: int) -> int:
         text = self.nodes.presentation.get(cell, {}).get("colspan", "1").strip()
-        return min(max(int(text), 1), 100) if text.isdecimal() else 1
+        return min(max(whole_number(text, 1), 1), 100)
 
     def _heights(self) -> None:
         nodes = self.nodes

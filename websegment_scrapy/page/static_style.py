@@ -16,7 +16,7 @@ from websegment_scrapy.page.tree import TEXT
 if TYPE_CHECKING:
     from websegment_scrapy.page.build import Nodes
 
-__all__ = ["DEFAULT_STYLE", "StyleTable", "static_styles"]
+__all__ = ["DEFAULT_STYLE", "StyleTable", "static_styles", "whole_number"]
 
 DEFAULT_STYLE = Style(
     display="block",
@@ -47,6 +47,7 @@ _DECLARATION = re.compile(
 )
 _HEX = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
 _LENGTH = re.compile(r"([\d.]+)\s*(px|pt|em|rem|%)", re.IGNORECASE)
+MAX_DIGITS = 9
 _UNITS = {"px": 1.0, "pt": 4 / 3, "rem": 16.0}
 _NAMED = {
     "black": "000000",
@@ -137,7 +138,7 @@ def _declaration(style: Style, name: str, value: str) -> Style:
     if name == "position" and value in ("absolute", "fixed", "relative", "sticky"):
         return style._replace(position=value)
     if name == "font-weight":
-        weight = 700 if value.startswith("bold") else int(value) if value.isdecimal() else 400
+        weight = 700 if value.startswith("bold") else whole_number(value, 400)
         return style._replace(font_weight=min(weight, 1000))
     if name == "font-size" and (match := _LENGTH.match(value)):
         try:
@@ -147,6 +148,11 @@ def _declaration(style: Style, name: str, value: str) -> Style:
         unit = {"em": style.font_size, "%": style.font_size / 100} | _UNITS
         return style._replace(font_size=round(min(max(amount * unit[match[2]], 1.0), 200.0), 1))
     return style
+
+
+def whole_number(value: str, default: int) -> int:
+    """Read a number of an attribute; one of more than `MAX_DIGITS` digits is none."""
+    return int(value) if len(value) <= MAX_DIGITS and value.isdecimal() else default
 
 
 def _color(value: str) -> str:

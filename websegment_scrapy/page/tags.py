@@ -10,6 +10,7 @@ __all__ = [
     "REPLACED",
     "TABLE_CELLS",
     "TABLE_PARTS",
+    "UNKNOWN_VOID",
     "VOID",
 ]
 
@@ -50,3 +51,6 @@ VOID = frozenset(
     "param source track wbr".split()
 )
 """Elements without an end tag."""
+
+UNKNOWN_VOID = ("bgsound", "embed", "keygen", "source", "track", "wbr")
+"""Elements without an end tag that libxml2 does not know as such."""

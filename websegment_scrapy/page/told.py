@@ -23,8 +23,12 @@ MIN_CHARACTERS = 40
 MAX_CHARACTERS = 1_000_000
 """Characters of one script that are searched."""
 
-_TEXT = re.compile(rf'"({"|".join(KEYS)})"\s*:\s*"((?:[^"\\]|\\.){{{MIN_CHARACTERS},}})"')
+_CHARACTERS = rf'(?=(?:[^"\\]|\\.){{{MIN_CHARACTERS}}})((?:[^"\\]++|\\.)*+)'
+_TEXT = re.compile(rf'"({"|".join(KEYS)})"\s*+:\s*+"{_CHARACTERS}"')
 _TAG = re.compile(r"<[^<>]{0,500}>")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LONG_NUMBER = re.compile(r"&#[0-9]{8,}+;?+")
+"""A reference to no character, however it goes on: Python refuses to read thousands of digits."""
 
 
 def told_texts(scripts: Sequence[str], keys: Sequence[str] = KEYS) -> list[str]:
@@ -46,8 +50,9 @@ def _plain(value: str) -> str:
     """Undo the escapes of JSON and of HTML, and leave out tags."""
     if "\\" in value:
         try:
-            value = json.loads(f'"{value}"', strict=False)
+            value = _SURROGATES.sub("\ufffd", json.loads(f'"{value}"', strict=False))
         except ValueError:
             value = value.replace("\\n", " ").replace("\\", "")
-    value = html.unescape(_TAG.sub(" ", value)) if "<" in value or "&" in value else value
+    if "<" in value or "&" in value:
+        value = html.unescape(_LONG_NUMBER.sub("\ufffd", _TAG.sub(" ", value)))
     return " ".join(_TAG.sub(" ", value).split())

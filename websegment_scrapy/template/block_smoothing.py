@@ -36,13 +36,13 @@ def smooth_blocks(
 ) -> NDArray[np.float64]:
     """Return the smoothed probability that each block is main text."""
     home, top, tree = page.place.home, page.place.top, page.text.tree
-    inner = np.unique(home)
-    fresh = inner
-    while True:
-        fresh = np.setdiff1d(top[np.maximum(tree.parent[fresh], 0)], inner)
-        if not len(fresh):
-            break
-        inner = np.union1d(inner, fresh)
+    is_inner = np.zeros(len(tree), dtype=bool)
+    fresh = np.unique(home)
+    while len(fresh):
+        is_inner[fresh] = True
+        above = np.unique(top[np.maximum(tree.parent[fresh], 0)])
+        fresh = above[~is_inner[above]]
+    inner = np.flatnonzero(is_inner)
     above = np.searchsorted(inner, top[np.maximum(tree.parent[inner], 0)])
     above[0] = -1
     first = page.text.blocks.nodes[page.text.blocks.first[:-1]]
