@@ -130,6 +130,7 @@ def main() -> None:
         "TELNETCONSOLE_ENABLED": False,
         "LOG_LEVEL": "INFO",
         "TEST_FOLDER": spec["folder"],
+        "WEBSEGMENT_PRIVATE_HOSTS": ["127.0.0.1"],
         **spec["settings"],
     }
     process = AsyncCrawlerProcess(settings)

@@ -245,7 +245,7 @@ def test_rendered_pages_are_kept_and_used_again(
         first = evaluate_segmentation(
             chosen, ["justrules"], pool, render=True, snapshots=tmp_path / "kept"
         )
-        kept = tmp_path / "kept/one.html"
+        kept = tmp_path / "kept/one.json"
         written = kept.stat().st_mtime_ns
         second = evaluate_segmentation(
             chosen, ["justrules"], pool, render=True, snapshots=tmp_path / "kept"
@@ -253,15 +253,14 @@ def test_rendered_pages_are_kept_and_used_again(
     assert first.rendered
     assert first.pages["one"].ari == second.pages["one"].ari == {"justrules": 1.0}
     assert kept.stat().st_mtime_ns == written
-    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["one.html"]
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["one.json"]
 
 
 def test_a_kept_page_without_readable_layout_is_named(
     data: Path, pool: AnalysisPool, tmp_path: Path
 ) -> None:
-    (tmp_path / "one.html").write_text(
-        '<html data-ws-page="{&quot;v&quot;:99}">' + LABELLED["one"][0].partition(">")[2]
-    )
+    html = '<html data-ws-00-page="{&quot;v&quot;:99}">' + LABELLED["one"][0].partition(">")[2]
+    (tmp_path / "one.json").write_text(json.dumps({"html": html, "mark": "00"}))
     with labelled_pages(data) as pages, pytest.raises(DataError, match="no readable layout"):
         evaluate_segmentation(pages[1:2], ["justrules"], pool, render=True, snapshots=tmp_path)
 

@@ -21,6 +21,7 @@ from websegment_scrapy.extract.main_text import (
 )
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.words import words
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.template.hashes import HashedNodes, PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["Analysis", "AnalyzedPage", "analyze"]
+__all__ = ["Analysis", "AnalyzedPage", "analyze", "read_document"]
 
 DEFAULT = Config()
 
@@ -143,7 +144,7 @@ class AnalyzedPage(Analysis):
 
 
 def analyze(
-    html: str | bytes,
+    html: str | bytes | Captured,
     *,
     url: str = "",
     content_type: str | None = None,
@@ -160,8 +161,8 @@ def analyze(
     Parameters
     ----------
     html
-        The document; bytes are decoded as Scrapy does it. A document that was rendered with
-        this package carries its layout.
+        The document; bytes are decoded as Scrapy does it. A `Captured` one was rendered and
+        carries its layout.
     url
         Where it is from.
     content_type, encoding
@@ -187,10 +188,8 @@ def analyze(
         If there is no engine of that name.
     """
     segmenter = get_engine(engine)
-    if isinstance(html, bytes):
-        html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html)
-    tree = build_tree(html, attributes=attributes)
+    document = read_document(html, content_type=content_type, encoding=encoding)
+    tree = build_tree(document, attributes=attributes)
     hashed = hash_nodes(tree) if parts or site is not None else None
     labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
     segments = describe_segments(tree, labels)
@@ -220,6 +219,18 @@ def analyze(
         labels=labels,
         templates=templates,
     )
+
+
+def read_document(
+    html: str | bytes | Captured, *, content_type: str | None, encoding: str | None
+) -> str | Captured:
+    """Decode a document and refuse what is none."""
+    if isinstance(html, Captured):
+        return html
+    if isinstance(html, bytes):
+        html = decode(html, content_type=content_type, encoding=encoding)
+    refuse_other_formats(html)
+    return html
 
 
 def _largest(

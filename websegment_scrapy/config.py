@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from websegment_scrapy.exceptions import ConfigError
+from websegment_scrapy.keeper.addresses import PrivateHosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,6 +49,11 @@ class Config:
     render_settle
         Seconds without any change of the DOM after which a loaded page counts as finished
         (at most ten times as long is waited).
+    render_memory
+        MiB that one page may take in the browser; one that takes more is ended (Linux).
+    private_hosts
+        Host names, addresses or networks (CIDR) that rendered pages may reach although they are
+        private; all other private, loopback and link-local addresses are refused.
     chromium
         Path of the browser's executable; by default Playwright's own, then a system Chromium.
     engine
@@ -86,6 +92,8 @@ class Config:
         Seconds that the analysis of one page may take.
     page_memory
         MiB of memory that the analysis of one page may take.
+    page_size
+        MiB that a document may have; a larger one is neither downloaded to its end nor analysed.
     """
 
     enabled: bool = True
@@ -93,6 +101,8 @@ class Config:
     render_timeout: float = 30.0
     render_retries: int = 1
     render_settle: float = 0.1
+    render_memory: int = 1024
+    private_hosts: tuple[str, ...] = ()
     chromium: str | None = None
     engine: str = "justrules"
     main_text: Literal["learned", "pagelevel", "largest"] = "learned"
@@ -110,6 +120,7 @@ class Config:
     workers: int = 0
     page_timeout: float = 30.0
     page_memory: int = 1024
+    page_size: int = 32
 
     def __post_init__(self) -> None:
         _one_of("render", self.render, RENDER_MODES)
@@ -118,6 +129,8 @@ class Config:
         _in_range("render_timeout", self.render_timeout, 0.1, 3600)
         _in_range("render_retries", self.render_retries, 0, 100)
         _in_range("render_settle", self.render_settle, 0, 60)
+        _in_range("render_memory", self.render_memory, 128, 1_048_576)
+        _in_range("page_size", self.page_size, 1, 1024)
         _in_range("min_words", self.min_words, 1, 1_000_000)
         _in_range("site_threshold", self.site_threshold, 0.01, 1.0)
         _in_range("site_min_pages", self.site_min_pages, 3, 200)
@@ -126,6 +139,13 @@ class Config:
         _in_range("page_memory", self.page_memory, 64, 1_048_576)
         if self.similarity is not None:
             _in_range("similarity", self.similarity, 0.05, 1.0)
+        try:
+            PrivateHosts(self.private_hosts)
+        except ValueError as error:
+            raise ConfigError(
+                f"{PREFIX}PRIVATE_HOSTS has {str(error)!r}: it takes host names, addresses and "
+                "networks such as '10.0.0.0/8'"
+            ) from None
         for name in ("engine", "database", "field"):
             if not getattr(self, name):
                 raise ConfigError(f"{PREFIX}{name.upper()} is empty: give it a value or remove it")
@@ -228,9 +248,22 @@ def _convert(name: str, value: object, type_name: str) -> Any:
     except (TypeError, ValueError):
         wanted = "True or False" if type_name == "bool" else f"a number ({type_name})"
         raise ConfigError(f"{name} is {value!r}: it takes {wanted}") from None
+    if type_name.startswith("tuple"):
+        return _to_list(name, value)
     if not isinstance(value, str | os.PathLike):
         raise ConfigError(f"{name} is {value!r}: it takes text")
     return os.fspath(value)
+
+
+def _to_list(name: str, value: object) -> tuple[str, ...]:
+    """Read a list, or text with commas as the command line gives it."""
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list | tuple | set | frozenset) or not all(
+        isinstance(each, str) for each in value
+    ):
+        raise ConfigError(f"{name} is {value!r}: it takes a list of texts")
+    return tuple(value)
 
 
 def _to_bool(value: object) -> bool:

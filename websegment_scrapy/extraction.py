@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.analysis import DEFAULT, analyze
+from websegment_scrapy.analysis import DEFAULT, analyze, read_document
 from websegment_scrapy.extract.main_text import kept_text
 from websegment_scrapy.extract.markdown import markdown_text
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.words import words
 from websegment_scrapy.template.page_templates import PageTemplates, page_templates
 from websegment_scrapy.template.sitelevel import template_nodes
 
 if TYPE_CHECKING:
     from websegment_scrapy.analysis import AnalyzedPage
+    from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.template.content import ContentModel
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -40,7 +40,7 @@ class Extraction:
 
 
 def extract(
-    html: str | bytes,
+    html: str | bytes | Captured,
     *,
     url: str = "",
     content_type: str | None = None,
@@ -74,10 +74,8 @@ def extract(
         )
         text = markdown_text(page.tree, _largest(page, site)) if markdown else page.main_text
         return Extraction(url=url, title=page.title, main_text=text)
-    if isinstance(html, bytes):
-        html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html)
-    tree = build_tree(html, estimate_layout=main_text == "pagelevel")
+    document = read_document(html, content_type=content_type, encoding=encoding)
+    tree = build_tree(document, estimate_layout=main_text == "pagelevel")
     templates = page_templates(tree, main_text, url=url, site=site, model=model)
     if markdown and len(templates.main):
         text = markdown_text(tree, templates)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from websegment_scrapy.page.capture import Captured
+
 __all__ = ["PageTask", "add_input_arguments", "each_page", "load"]
 
 FETCH_TIMEOUT = 30
@@ -37,7 +39,7 @@ class PageTask:
     """A page to analyse, and how; what a worker process gets."""
 
     source: str
-    html: str | bytes
+    html: str | bytes | Captured
     url: str
     content_type: str | None
     engine: str
@@ -141,8 +143,8 @@ def _tasks(args: argparse.Namespace) -> Iterator[tuple[str, PageTask | AnalysisE
 
 
 def load(
-    source: str, render: Callable[[str], str] | None = None
-) -> Iterator[tuple[str | bytes, str, str | None]]:
+    source: str, render: Callable[[str], Captured] | None = None
+) -> Iterator[tuple[str | bytes | Captured, str, str | None]]:
     """Yield ``(html, url, content type)`` of each page of an input."""
     is_url = urlsplit(source).scheme in ("http", "https")
     if is_url:

@@ -1,39 +1,36 @@
-"""The browser: where a Chromium is, how it is started, how a loaded page is captured."""
+"""The browser: where a Chromium is, and how it is started."""
 
 from __future__ import annotations
 
-import asyncio
 import json
+import logging
 import os
 import shutil
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from websegment_scrapy.exceptions import BrowserNotFound
-from websegment_scrapy.page.capture import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Page, Request
+    from playwright.async_api import Browser, BrowserType, ProxySettings
 
 __all__ = [
     "CONTEXT_OPTIONS",
-    "UNNEEDED_RESOURCES",
     "BrowserChoice",
-    "capture_page",
+    "behind_gate",
     "find_chromium",
+    "launch",
     "launch_options",
-    "watch_requests",
 ]
+
+logger = logging.getLogger(__name__)
 
 ENVIRONMENT_VARIABLE = "WEBSEGMENT_CHROMIUM"
 REMEDY = (
@@ -44,10 +41,10 @@ REMEDY = (
 CONTEXT_OPTIONS: dict[str, Any] = {
     "viewport": {"width": 1280, "height": 1024},
     "ignore_https_errors": True,  # Scrapy does not verify certificates by default either
-    "service_workers": "block",  # they would answer from beyond the interception of requests
+    "service_workers": "block",  # they would go on working after the page
+    "accept_downloads": False,  # they would go on after the page, until the disk is full
+    "permissions": [],  # and none is granted: no notifications, no place, no devices
 }
-UNNEEDED_RESOURCES = frozenset({"eventsource", "font", "manifest", "media", "texttrack"})
-"""Resource types that are not loaded; images are, since their size may be undeclared."""
 
 _SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 _SYSTEM_PATHS = (
@@ -79,14 +76,19 @@ _ARGUMENTS = (
     "--no-default-browser-check",
     "--no-first-run",
     "--no-pings",
+    # Everything goes through the gate: the browser itself resolves no name, and sends no UDP.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-DATA_RESOURCES = frozenset({"fetch", "xhr"})
-DATA_SECONDS = 3.0
-"""How long a loaded page's requests for data are waited for; some poll for ever."""
+_NO_SANDBOX = ("sandbox", "namespace")
+"""Words of Chromium's message where the system does not let it have its sandbox."""
 
-DATA_POLL_SECONDS = 0.02
-_DATA_REQUESTS: WeakKeyDictionary[Page, set[Any]] = WeakKeyDictionary()
-_CAPTURE_ATTEMPTS = 3  # a page that redirects itself by script destroys the first attempts
+NO_SANDBOX_REASON = (
+    "Chromium runs without its sandbox (%s): a page that breaks out of it has this user's rights. "
+    "Run the crawl as another user than root, where user namespaces are allowed, or in a container "
+    "(see SECURITY.md)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,64 +129,38 @@ def find_chromium(explicit: str | None = None) -> BrowserChoice:
 def launch_options(choice: BrowserChoice) -> dict[str, Any]:
     """Return the keyword arguments for Playwright's ``chromium.launch``.
 
-    Traffic of the browser's own is off. As root Chromium runs only without its sandbox.
+    Traffic of the browser's own is off. Its sandbox is on, but for root, whom Chromium refuses it.
     """
-    arguments = list(_ARGUMENTS)
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    return {"executable_path": choice.executable, "args": arguments}
+    return {
+        "executable_path": choice.executable,
+        "args": list(_ARGUMENTS),
+        "chromium_sandbox": not _is_root(),
+    }
 
 
-def watch_requests(page: Page) -> None:
-    """Count a new page's requests for data, so that `capture_page` can wait for them."""
-    under_way: set[Any] = set()
-    _DATA_REQUESTS[page] = under_way
-
-    def started(request: Request) -> None:
-        if request.resource_type in DATA_RESOURCES:
-            under_way.add(request)
-
-    def ended(request: Request) -> None:  # Playwright takes functions, not set.discard itself
-        under_way.discard(request)
-
-    page.on("request", started)
-    page.on("requestfinished", ended)
-    page.on("requestfailed", ended)
+def behind_gate(port: int) -> ProxySettings:
+    """Return Playwright's ``proxy`` option for a door of the gate; loopback is no exception."""
+    return {"server": f"socks5://127.0.0.1:{port}", "bypass": "<-loopback>"}
 
 
-async def capture_page(page: Page, settle_ms: float, load_ms: float) -> None:
-    """Write the layout of a page that has its DOM into it.
-
-    The ``load`` event is waited for, but not for ever: what is still loading after `load_ms`
-    (an image that never ends, say) is stopped, and the page is taken as it stands. A page that
-    is built from data it fetches counts as finished when no such request is under way and its
-    DOM is quiet; `settle_ms` of 0 waits for neither.
-    """
-    for attempt in range(1, _CAPTURE_ATTEMPTS + 1):
-        try:
-            try:
-                await page.wait_for_load_state("load", timeout=load_ms)
-            except PlaywrightTimeout:
-                await page.evaluate("() => window.stop()")
-            await _capture_settled(page, settle_ms)
-        except PlaywrightError as error:
-            navigated = "context was destroyed" in error.message or "navigat" in error.message
-            if attempt == _CAPTURE_ATTEMPTS or not navigated:
-                raise
-        else:
-            return
+async def launch(browser_type: BrowserType, options: dict[str, Any]) -> Browser:
+    """Start a browser, without its sandbox only where the system does not allow it."""
+    if not options.get("chromium_sandbox"):
+        if _is_root():
+            logger.warning(NO_SANDBOX_REASON, "as root it refuses to use it")
+        return await browser_type.launch(**options)
+    try:
+        return await browser_type.launch(**options)
+    except PlaywrightError as error:
+        if not any(word in error.message.lower() for word in _NO_SANDBOX):
+            raise
+        browser = await browser_type.launch(**{**options, "chromium_sandbox": False})
+        logger.warning(NO_SANDBOX_REASON, "the system does not allow it")
+        return browser
 
 
-async def _capture_settled(page: Page, settle_ms: float) -> None:
-    """Capture when the data is there; data that arrives meanwhile means once more."""
-    under_way = _DATA_REQUESTS.get(page, set()) if settle_ms else set()
-    deadline = monotonic() + DATA_SECONDS
-    while True:
-        while under_way and monotonic() < deadline:
-            await asyncio.sleep(DATA_POLL_SECONDS)
-        await page.evaluate(SCRIPT, {"settle": settle_ms})
-        if not under_way or monotonic() >= deadline:
-            return
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _playwright_executables() -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The download handler: scrapy-playwright's, with a limit on everything that could hang."""
+"""The download handler: a page's way through the browser, with a limit on all that could hang."""
 
 from __future__ import annotations
 
@@ -9,57 +9,64 @@ import weakref
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy_playwright.handler import (
-    PERSISTENT_CONTEXT_PATH_KEY,
-    Download,
-    ScrapyPlaywrightDownloadHandler,
+from scrapy.exceptions import IgnoreRequest
+from scrapy_playwright._utils import (
+    _attach_page_event_handlers,
+    _maybe_execute_page_init_callback,
+    _set_redirect_meta,
 )
-from scrapy_playwright.page import PageMethod
 
-from websegment_scrapy.config import Config
-from websegment_scrapy.crawl.background import Background
-from websegment_scrapy.crawl.browser import (
-    CONTEXT_OPTIONS,
-    UNNEEDED_RESOURCES,
-    capture_page,
-    find_chromium,
-    launch_options,
-    watch_requests,
-)
-from websegment_scrapy.crawl.media import VIEWED_TYPES, is_html, media_type, with_right_type
-from websegment_scrapy.exceptions import BrowserNotFound, WebsegmentError
+from websegment_scrapy.crawl.authenticity import CaptureKey
+from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
+from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
+from websegment_scrapy.crawl.keeping import KeeperError, refusal
+from websegment_scrapy.crawl.media import is_html, media_type, too_large
+from websegment_scrapy.crawl.navigation import Navigation, Opening, TooLargeError
+from websegment_scrapy.crawl.responses import file_response, page_response
+from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
-    from playwright.async_api import Request as PlaywrightRequest
     from playwright.async_api import Response as PlaywrightResponse
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy_playwright.handler import BrowserContextWrapper
 
-__all__ = ["RenderHandler", "RenderTimeoutError", "abort_request", "is_capture", "render_settings"]
+    from websegment_scrapy.config import Config
+    from websegment_scrapy.crawl.navigation import Snapshot
+
+__all__ = [
+    "PrivateAddressRefused",
+    "RenderHandler",
+    "RenderMemoryError",
+    "RenderTimeoutError",
+    "render_settings",
+]
 
 logger = logging.getLogger(__name__)
 
 PAGES_PER_CORE = 2  # one renders while the other waits for the network
-CLOSE_SECONDS = 5.0  # for closing one page
 START_SECONDS = 60.0  # for starting the browser
-SHUTDOWN_SECONDS = 15.0  # for closing the browser
 BROWSER_DEATHS = 3  # how often one page may see its browser die before that is its failure
-RESTART_SECONDS = 5.0  # for noticing that the browser died
-UNLIMITED = 1_000_000
-
-
-class _NotAPageError(WebsegmentError):
-    """What was to be rendered is a document of which the browser keeps no bytes."""
 
 
 class RenderTimeoutError(WebsegmentError, TimeoutError):
     """A page was not rendered within ``WEBSEGMENT_RENDER_TIMEOUT``."""
+
+
+class RenderMemoryError(WebsegmentError, MemoryError):
+    """A page took more than ``WEBSEGMENT_RENDER_MEMORY`` in the browser."""
+
+
+class PrivateAddressRefused(WebsegmentError, IgnoreRequest):
+    """A page is at a private address, or led to one; `url` is where."""
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(message)
+        self.url = url
 
 
 def render_settings(config: Config) -> dict[str, Any]:
@@ -67,32 +74,27 @@ def render_settings(config: Config) -> dict[str, Any]:
     handler = f"{RenderHandler.__module__}.{RenderHandler.__qualname__}"
     return {
         "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
-        "PLAYWRIGHT_ABORT_REQUEST": f"{abort_request.__module__}.{abort_request.__qualname__}",
         "PLAYWRIGHT_BROWSER_TYPE": "chromium",
         "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": config.render_timeout * 1000,
         "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES_PER_CORE * (os.cpu_count() or 1),
     }
 
 
-def is_capture(method: object) -> bool:
-    """Tell whether a page method is the one that captures the layout."""
-    return isinstance(method, PageMethod) and method.method is capture_page
-
-
-def abort_request(request: PlaywrightRequest) -> bool:
-    """Tell scrapy-playwright which resources not to load: fonts, films, endless streams."""
-    return request.resource_type in UNNEEDED_RESOURCES
-
-
-class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
+class RenderHandler(BrowsingHandler):
     """Download handler for ``http`` and ``https``; renders what has ``meta["playwright"]``.
 
     Beyond scrapy-playwright's handler, whose settings and meta keys all hold:
 
     - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, not counting the wait for its
       turn and for the browser's start; then it is closed and the download fails with
-      `RenderTimeoutError`.
+      `RenderTimeoutError`. One that takes more than ``WEBSEGMENT_RENDER_MEMORY`` fails with
+      `RenderMemoryError`.
     - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
+    - The browser reaches the network through the `keeper` only, and private addresses only where
+      ``WEBSEGMENT_PRIVATE_HOSTS`` names them.
+    - A page's text, layout and address are of one moment, and signed (`authenticity`).
+    - The headers of a request go to its own origin and nowhere else; each site has a context of
+      its own.
     - A browser that died is started again, and the pages it took with it are loaded again.
     - Both schemes share one browser, which is started with the first page to render.
     - A resource that is not HTML (JSON, text, an image) arrives as the server sent it, not as
@@ -101,7 +103,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
       ``PLAYWRIGHT_CONTEXTS`` add to or override what is needed by default.
 
     Stats: ``websegment/render/seconds`` (spent in the browser, summed over pages),
-    ``websegment/render/unclosed`` (pages that could not be closed in time).
+    ``websegment/render/unclosed`` (pages that could not be closed in time),
+    ``websegment/render/refused`` (connections of pages to private addresses),
+    ``websegment/render/replaced`` (browsers that had grown too large).
     """
 
     lazy = False
@@ -111,25 +115,13 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        config = Config.from_settings(crawler.settings)
-        self._timeout = config.render_timeout
-        self._slots = asyncio.Semaphore(self.config.max_pages_per_context)
-        # The limit is kept by _slots, which are given back exactly once. The contexts' own
-        # semaphores lose a place when a task is cancelled and gain one when a page crashes.
-        self.config.max_pages_per_context = UNLIMITED
-        self.config.target_closed_max_retries = 0
+        self._timeout = self._own.render_timeout
+        self._limit = self._own.page_size * 2**20
+        if "PLAYWRIGHT_PROCESS_REQUEST_HEADERS" not in crawler.settings:
+            self.process_request_headers = None  # headers are sent by `navigation`
+        self.key = CaptureKey.of(crawler)
         self._pages: dict[Request, list[Page]] = {}
-        self._start_lock = asyncio.Lock()
-        self._started = False
         self._closed = False
-        self._background = Background()
-        if "executable_path" not in self.config.launch_options:
-            # without a browser the middleware renders nothing, and says so
-            with suppress(BrowserNotFound):
-                own = launch_options(find_chromium(config.chromium))
-                arguments = [*own["args"], *self.config.launch_options.get("args", ())]
-                self.config.launch_options = {**own, **self.config.launch_options}
-                self.config.launch_options["args"] = arguments
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RenderHandler:
@@ -141,31 +133,19 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             cls._shared[crawler] = weakref.ref(handler)
         return handler
 
-    async def _launch(self) -> None:
-        """Do nothing when the engine starts: the first page to render starts the browser."""
-
-    async def _ensure_browser(self) -> None:
-        """Start what is not running, on no page's time."""
-        async with self._start_lock:
-            if not self._started:
-                await super()._launch()
-                self._started = True
-        contexts = self.config.startup_context_kwargs.values()
-        if not any(options.get(PERSISTENT_CONTEXT_PATH_KEY) for options in contexts):
-            await self._maybe_launch_browser()
-
-    async def download_request(self, request: Request) -> Response:
-        """Download or render; part of Scrapy's interface of download handlers."""
-        try:
-            response: Response = await super().download_request(request)
-        except _NotAPageError:
-            response = await HTTP11DownloadHandler.download_request(self, request)
-        return response
+    @classmethod
+    async def may_reach(cls, crawler: Crawler, url: str) -> bool:
+        """Say whether a crawl's page may be at `url`: what its browser is refused, all are."""
+        known = cls._shared.get(crawler)
+        handler = known() if known is not None else None
+        keeper = None if handler is None else handler.keeper
+        return keeper is None or not keeper.is_running or await keeper.is_allowed(url)
 
     async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
         page = request.meta.get("playwright_page")
         reused = page is not None and not page.is_closed()
         if not reused:
+            await self._replace_grown_browser(self._timeout + CLOSE_SECONDS)
             await self._slots.acquire()
         try:
             response = await self._render(request, spider)
@@ -192,12 +172,14 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                     f"the browser did not start within {START_SECONDS:g} s"
                 ) from error
             try:
-                response = await self._render_once(request, spider)
-            except PlaywrightError:
+                return await self._render_once(request, spider)
+            except KeeperError:
+                if death == BROWSER_DEATHS:
+                    raise
+            except PlaywrightError as error:
+                self._refuse_memory(error)
                 if death == BROWSER_DEATHS or not await self._browser_died():
                     raise
-            else:
-                return with_right_type(response)
         raise AssertionError("unreachable")
 
     async def _render_once(self, request: Request, spider: Spider | None) -> Response:
@@ -207,7 +189,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         done = False
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                response: Response = await super()._download_request(request, spider)
+                response = await self._load(request, spider or self._crawler.spider)
             done = True
         except TimeoutError as error:
             if not limit.expired():
@@ -220,102 +202,111 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             return response
         finally:
             self.stats.inc_value("websegment/render/seconds", monotonic() - started)
+            if self.keeper is not None and self.keeper.refusals:
+                self.stats.set_value("websegment/render/refused", self.keeper.refusals)
             pages = self._pages.pop(request, [])
             if not (done and include):
                 await self._close_pages(pages)
 
-    async def _browser_died(self) -> bool:
-        """Tell whether the browser is gone; if so, wait until the next use will restart it."""
-        browser = getattr(self, "browser", None)
-        if browser is not None and browser.is_connected():
-            return False
-        deadline = monotonic() + RESTART_SECONDS
-        while browser is not None and getattr(self, "browser", None) is browser:
-            if monotonic() > deadline:
-                return False
-            await asyncio.sleep(0.05)
-        return True
-
-    async def _browser_disconnected_callback(self) -> None:
-        """Forget a dead browser; unlike the original, whatever closing its contexts raises."""
-        with suppress(PlaywrightError):
-            await super()._browser_disconnected_callback()
-        self.context_wrappers.clear()
-        if self.config.restart_disconnected_browser and hasattr(self, "browser"):
-            del self.browser
-
-    async def _create_browser_context(
-        self, name: str, context_kwargs: dict[str, Any] | None, spider: Spider | None = None
-    ) -> BrowserContextWrapper:
-        """Create a context; after a restart too with the options of ``PLAYWRIGHT_CONTEXTS``."""
-        given = context_kwargs or self.config.startup_context_kwargs.get(name) or {}
-        options = {**CONTEXT_OPTIONS, **given}
-        if options.get("no_viewport"):
-            options.pop("viewport")  # Playwright takes only one of the two
-        return await super()._create_browser_context(name, options, spider)
-
-    async def _create_page(self, request: Request, spider: Spider) -> Page:
-        page: Page = await self._background.finish(
-            super()._create_page(request, spider), orphan=_close_page
+    async def _load(self, request: Request, spider: Any) -> Response:
+        """Load and capture a page: what scrapy-playwright does, watched by `navigation`."""
+        page = request.meta.get("playwright_page")
+        if page is None or page.is_closed():
+            page = await self._create_page(request, spider)
+            self._pages.setdefault(request, []).append(page)
+        if request.meta.get("playwright_include_page"):
+            request.meta["playwright_page"] = page  # errbacks have it too
+        name = request.meta["playwright_context"]
+        _attach_page_event_handlers(page=page, request=request, spider=spider, context_name=name)
+        if self.abort_request is not None or self.process_request_headers is not None:
+            await self._route(page, request, spider, name)
+        await _maybe_execute_page_init_callback(
+            page=page, request=request, context_name=name, spider=spider
         )
-        self._pages.setdefault(request, []).append(page)
-        watch_requests(page)
-        if not request.meta.get("playwright_include_page"):
-            page.on("popup", _close_page)
-        return page
-
-    async def _close_pages(self, pages: list[Page]) -> None:
-        for page in pages:
-            if page.is_closed():
-                continue
-            closing = asyncio.ensure_future(_close_page(page))
-            try:
-                await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
-                self.stats.inc_value("playwright/page_count/closed")
-            except TimeoutError:
-                self._background.keep(closing)
-                self.stats.inc_value("websegment/render/unclosed")
-                logger.warning("A page did not close within %g s: %s", CLOSE_SECONDS, page.url)
-
-    async def _get_response_and_download(
-        self, request: Request, page: Page, spider: Spider
-    ) -> tuple[PlaywrightResponse | None, Download | None]:
-        """Load the page; of what is not HTML take the bytes, not the browser's view of them."""
-        response, download = await super()._get_response_and_download(request, page, spider)
-        if response is not None and download is None:
-            headers = await response.all_headers()
-            kind = media_type(headers)
-            if kind in VIEWED_TYPES:
-                await _close_page(page)
-                self.stats.inc_value("playwright/page_count/closed")
-                raise _NotAPageError(f"{page.url} is {kind}")
-            with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
-                body = await response.body()
-                if not is_html(kind, body):
-                    download = Download(
-                        body=body,
-                        url=page.url,
-                        response_status=response.status,
-                        headers=headers,
-                    )
-        return response, download
-
-    async def _apply_page_methods(self, page: Page, request: Request, spider: Spider) -> None:
-        """Call the page methods; after ours, the last one, do not wait for ``load`` again.
-
-        The original does, after each method, and a page with an image that never ends has no
-        such event.
-        """
-        given = request.meta.get("playwright_page_methods") or []
-        methods = list(given.values() if isinstance(given, dict) else given)
-        ours = [method for method in methods if is_capture(method)]
-        request.meta["playwright_page_methods"] = [m for m in methods if not is_capture(m)]
+        headers = {
+            str(name): str(value) for name, value in request.headers.to_unicode_dict().items()
+        }
+        opening = Opening(request.url, request.method, headers, request.body)
+        navigation = await Navigation.watch(page, opening, self._limit)
+        data = DataRequests(page)
+        started = monotonic()
         try:
-            await super()._apply_page_methods(page, request, spider)
+            if "Cookie" in headers:
+                await navigation.set_cookies(headers["Cookie"])
+            first = await self._open(page, request, navigation)
+            if navigation.answer is not None:
+                return file_response(request, navigation.answer)
+            if first is not None:
+                await _set_redirect_meta(request=request, response=first)
+            await self._apply_page_methods(page, request, spider)
+            snapshot = await capture_finished(
+                page,
+                navigation,
+                data,
+                settle_ms=self._own.render_settle * 1000,
+                load_ms=self._timeout * 500,
+            )
+            body = await _bytes_of_no_page(first, snapshot)
         finally:
-            request.meta["playwright_page_methods"] = given
-        for method in ours:
-            await capture_page(page, **method.kwargs)
+            request.meta["download_latency"] = monotonic() - started
+            data.close()
+            if request.meta.get("playwright_include_page"):  # any other page is closed anyway
+                self._background.keep(navigation.close())
+        if body is not None:
+            return file_response(request, snapshot.document, body)
+        return page_response(request, snapshot, self.key)
+
+    async def _open(
+        self, page: Page, request: Request, navigation: Navigation
+    ) -> PlaywrightResponse | None:
+        """Send the page to its address."""
+        options: dict[str, Any] = {"wait_until": "domcontentloaded"}
+        options |= request.meta.get("playwright_page_goto_kwargs") or {}
+        options.pop("url", None)
+        try:
+            return await page.goto(request.url, **options)
+        except PlaywrightError as error:
+            if navigation.too_large is not None:
+                size = too_large(navigation.latest, navigation.too_large, self._limit)
+                raise TooLargeError(size) from error
+            if navigation.answer is not None:
+                return None  # a file: the browser was told not to show it
+            await self._refuse_private(navigation.latest, error)
+            raise
+
+    async def _refuse_private(self, url: str, error: PlaywrightError) -> None:
+        """Say so when it was the gate that did not let the page through."""
+        keeper = self.keeper
+        if keeper is None or "ERR_SOCKS_CONNECTION" not in error.message:
+            return
+        if not await keeper.is_allowed(url):
+            host = urlsplit(url).hostname or url
+            address = keeper.refused_address(url)
+            raise PrivateAddressRefused(refusal(host, address), url) from error
+
+    def _refuse_memory(self, error: PlaywrightError) -> None:
+        """Say so when it was the keeper that ended the page."""
+        taken = None if self.keeper is None else self.keeper.ended_page()
+        if taken is not None and "crash" in error.message.lower():
+            raise RenderMemoryError(
+                f"the page took {taken} MiB of the browser's memory; it may take "
+                f"{self._own.render_memory} (WEBSEGMENT_RENDER_MEMORY)"
+            ) from error
+
+    async def _route(self, page: Page, request: Request, spider: Any, name: str) -> None:
+        """Have the user's own functions look at each request of the page."""
+        await page.unroute("**")
+        handler = self._make_request_handler(
+            context_name=name,
+            method=request.method,
+            url=request.url,
+            headers=request.headers,
+            body=request.body,
+            encoding=request.encoding,
+            spider=spider,
+            initial_request_done=asyncio.Event(),
+        )
+        await page.route("**", handler)
 
     async def close(self) -> None:
         """Close the browser once, for both schemes, in limited time."""
@@ -323,14 +314,14 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             self._closed = True
             await super().close()
 
-    async def _close(self) -> None:
-        try:
-            async with asyncio.timeout(SHUTDOWN_SECONDS):
-                await super()._close()
-        except TimeoutError:
-            logger.warning("The browser did not close within %g s", SHUTDOWN_SECONDS)
 
-
-async def _close_page(page: Page) -> None:
-    with suppress(PlaywrightError):
-        await page.close()
+async def _bytes_of_no_page(first: PlaywrightResponse | None, snapshot: Snapshot) -> bytes | None:
+    """Return the bytes of a document that was only called HTML, as the server sent them."""
+    if first is None or not snapshot.bare or not snapshot.document.first:
+        return None
+    with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
+        body = await first.body()
+        kind = media_type({name.lower(): value for name, value in snapshot.document.headers})
+        if not is_html(kind, body):
+            return body
+    return None

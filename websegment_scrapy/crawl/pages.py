@@ -18,6 +18,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
+from websegment_scrapy.page.capture import Captured
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -90,10 +91,10 @@ class CrawledPage:
         return found
 
     @property
-    def html(self) -> str | bytes:
+    def html(self) -> bytes | Captured:
         """The document to analyse: with its layout when it was rendered."""
-        captured = getattr(self.response, "captured_html", None)
-        return captured if isinstance(captured, str) else self.response.body
+        captured = getattr(self.response, "captured", None)
+        return captured if isinstance(captured, Captured) else self.response.body
 
     @property
     def encoding(self) -> str | None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.http import HtmlResponse, TextResponse
+from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
-from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
-from scrapy_playwright.page import PageMethod
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
-from websegment_scrapy.crawl.browser import capture_page, find_chromium
-from websegment_scrapy.crawl.handler import is_capture
+from websegment_scrapy.crawl.authenticity import CAPTURE_HEADER, CaptureKey
+from websegment_scrapy.crawl.browser import find_chromium
+from websegment_scrapy.crawl.handler import (
+    PrivateAddressRefused,
+    RenderHandler,
+    RenderMemoryError,
+)
+from websegment_scrapy.crawl.keeping import refusal
+from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
+from websegment_scrapy.crawl.rules import offsite, why_not
 from websegment_scrapy.exceptions import BrowserNotFound
-from websegment_scrapy.page.capture import is_captured, strip_capture
+from websegment_scrapy.keeper.addresses import PrivateHosts
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,32 +35,40 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+    from websegment_scrapy.page.capture import Captured
+
 __all__ = ["RenderMiddleware", "RenderedResponse"]
 
 logger = logging.getLogger(__name__)
 
 STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
-METHODS_KEY = "playwright_page_methods"
-GOTO_KEY = "playwright_page_goto_kwargs"
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
+MAX_NAMED = 100
+"""Hosts whose refusal is logged; of the others only the stat tells."""
+
+NOT_AGAIN = (RenderMemoryError, TooLargeError, ElsewhereError, PrivateAddressRefused)
+"""Failures that another try in the browser would only repeat."""
 
 
 class RenderedResponse(HtmlResponse):
-    """The HTML of a rendered page; `captured_html` is the same with its layout in it."""
+    """The HTML of a rendered page; `captured` is the same with its layout in it."""
 
-    attributes: tuple[str, ...] = (*HtmlResponse.attributes, "captured_html")
+    attributes: tuple[str, ...] = (*HtmlResponse.attributes, "captured")
 
-    def __init__(self, *args: Any, captured_html: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, captured: Captured | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.captured_html = captured_html
+        self.captured = captured
 
     def replace(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a copy with other attributes; another class does without the layout."""
+        """Return a copy with other attributes; another body or class does without the layout."""
         cls = kwargs.get("cls", RenderedResponse)
+        if "body" in kwargs:
+            kwargs.setdefault("captured", None)
         if issubclass(cls, RenderedResponse):
             return super().replace(*args, **kwargs)
+        kwargs.pop("captured", None)
         plain = HtmlResponse(**{name: getattr(self, name) for name in HtmlResponse.attributes})
         return plain.replace(*args, **kwargs)
 
@@ -65,7 +80,8 @@ class RenderMiddleware:
     cache keeps the pages with their layout.
 
     Settings: ``WEBSEGMENT_RENDER``, ``WEBSEGMENT_RENDER_TIMEOUT``, ``WEBSEGMENT_RENDER_RETRIES``,
-    ``WEBSEGMENT_RENDER_SETTLE``, ``WEBSEGMENT_CHROMIUM``.
+    ``WEBSEGMENT_RENDER_SETTLE``, ``WEBSEGMENT_RENDER_MEMORY``, ``WEBSEGMENT_PRIVATE_HOSTS``,
+    ``WEBSEGMENT_PAGE_SIZE``, ``WEBSEGMENT_CHROMIUM``.
 
     Meta: ``{"websegment": {"render": "always" | "never"}}`` decides for one request; requests
     with ``playwright: False`` or without a callback (robots.txt, media), and those for which
@@ -73,8 +89,14 @@ class RenderMiddleware:
     left alone. ``meta["websegment"]["render_error"]`` says why a page came as plain HTML.
 
     A page that fails in the browser is tried there again ``WEBSEGMENT_RENDER_RETRIES`` times,
-    then downloaded as plain HTML; a network error (``net::ERR_…``) leads straight to the plain
-    download, to which Scrapy's own retries apply.
+    then downloaded as plain HTML; a network error (``net::ERR_…``), a page that is too large or
+    takes too much memory, and one that ended where Scrapy's own rules do not allow it
+    (``allowed_domains``, robots.txt) lead straight to the plain download, to which Scrapy's own
+    retries and rules apply. A private address that ``WEBSEGMENT_PRIVATE_HOSTS`` does not name is
+    not downloaded at all.
+
+    Documents larger than ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end, unless the
+    request has a ``download_maxsize`` of its own.
 
     Stats, under ``websegment/render/``: ``pages``, ``retried``, ``fallback``,
     ``error/<exception class>``, ``uncaptured`` (rendered, but without a layout),
@@ -87,6 +109,13 @@ class RenderMiddleware:
         self.crawler = crawler
         self.config = config
         self.stats = crawler.stats
+        self.key = CaptureKey.of(crawler)
+        self.private = PrivateHosts(config.private_hosts)
+        self.max_size = min(
+            crawler.settings.getint("DOWNLOAD_MAXSIZE") or config.page_size * 2**20,
+            config.page_size * 2**20,
+        )
+        self.named: set[str] = set()
         self.unavailable: str | None = None
         self.checked = False
         if config.render == "always":
@@ -100,23 +129,24 @@ class RenderMiddleware:
             raise NotConfigured("WEBSEGMENT_ENABLED is off")
         return cls(crawler, config)
 
-    def process_request(self, request: Request) -> None:
+    async def process_request(self, request: Request) -> None:
         """Mark the requests that are to be rendered."""
         state = _state_of(request)
         meta = PageMeta.from_meta(request.meta)
         if state is None and meta.render_error is not None:
             _set_error(request, None)  # copied from another page's meta
+        if request.callback is not NO_CALLBACK and not meta.skip:
+            request.meta.setdefault("download_maxsize", self.max_size)
         if not self._is_to_be_rendered(request, meta):
-            request.meta.pop(STATE_KEY, None)
-            _remove_capture(request)
+            _unmark(request)
             return
         if state is not None and state["plain"]:
+            await self._guard(request, state)
             request.meta[STATE_KEY] = {**state, "url": request.url}
             return
         self._check_browser()
         if self.unavailable is not None:
-            request.meta.pop(STATE_KEY, None)
-            _remove_capture(request)
+            _unmark(request)
             _set_error(request, self.unavailable)
             return
         request.meta[STATE_KEY] = {
@@ -124,39 +154,52 @@ class RenderMiddleware:
             "failures": state["failures"] if state else 0,
             "plain": False,
         }
-        self._add_capture(request)
+        request.meta["playwright"] = True
 
-    def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
         """Take the layout out of a rendered page's HTML."""
         state = _state_of(request)
-        if state is None or state["plain"] or not isinstance(response, TextResponse):
+        if state is None:
             return response
-        text = response.text
-        if not is_captured(text):
+        if state["plain"]:
+            self._check_peer(request, response)
+            return response
+        captured = self.key.captured(response)
+        if captured is None:
             if isinstance(response, HtmlResponse):
                 self.stats.inc_value("websegment/render/uncaptured")
                 _set_error(request, "the page came without its layout")
             return response
+        if response.url != request.url:
+            reason = await why_not(self.crawler, request, response.url)
+            if reason is not None:
+                return self._plain(request, state["failures"], reason)
         self.stats.inc_value("websegment/render/pages")
-        stripped = strip_capture(text)
+        headers = response.headers.copy()
+        headers.pop(CAPTURE_HEADER, None)
         return RenderedResponse(
             url=response.url,
             status=response.status,
-            headers=response.headers,
-            body=stripped.encode(response.encoding, "xmlcharrefreplace"),
+            headers=headers,
+            body=captured.plain().encode(),
             flags=response.flags,
             request=response.request,
             certificate=response.certificate,
             ip_address=response.ip_address,
             protocol=response.protocol,
-            encoding=response.encoding,
-            captured_html=text,
+            encoding="utf-8",
+            captured=captured,
         )
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Try a page that failed in the browser there again, or else its plain HTML."""
         state = _state_of(request)
-        if state is None or state["plain"] or isinstance(exception, IgnoreRequest):
+        if state is None or state["plain"]:
+            return None
+        if isinstance(exception, PrivateAddressRefused) and self._is_of(request, exception.url):
+            self._name_refusal(exception)
+            return None
+        if isinstance(exception, IgnoreRequest) and not isinstance(exception, NOT_AGAIN):
             return None
         self.stats.inc_value(f"websegment/render/error/{type(exception).__name__}")
         reason = _reason(exception)
@@ -164,6 +207,7 @@ class RenderMiddleware:
         retry = None
         if (
             failures <= self.config.render_retries
+            and not isinstance(exception, NOT_AGAIN)
             and "net::ERR_" not in reason
             and not request.meta.get("dont_retry")
         ):
@@ -172,14 +216,49 @@ class RenderMiddleware:
             self.stats.inc_value("websegment/render/retried")
             retry.meta[STATE_KEY] = {**state, "failures": failures}
             return retry
+        return self._plain(request, failures, reason)
+
+    def _plain(self, request: Request, failures: int, reason: str) -> Request:
+        """Return the request for a page's plain HTML instead."""
         self.stats.inc_value("websegment/render/fallback")
-        logger.warning("Taking the plain HTML of %s: rendering failed: %s", request.url, reason)
+        logger.warning("Taking the plain HTML of %s: not rendered: %s", request.url, reason)
         plain = request.replace(dont_filter=True)
+        _unmark(plain)
         plain.meta[STATE_KEY] = {"url": request.url, "failures": failures, "plain": True}
         plain.meta.pop("playwright_page", None)
-        _remove_capture(plain)
         _set_error(plain, reason)
         return plain
+
+    async def _guard(self, request: Request, state: dict[str, Any]) -> None:
+        """Refuse a plain download where the browser was, or would have been, refused."""
+        if request.url != state["url"]:
+            # it was redirected; not filtered as a second request, but not allowed to leave either
+            reason = offsite(self.crawler, request.replace(url=state["url"]), request.url)
+            if reason is not None:
+                raise IgnoreRequest(reason)
+        if not await RenderHandler.may_reach(self.crawler, request.url):
+            host = urlparse_cached(request).hostname or ""
+            self._name_refusal(PrivateAddressRefused(refusal(host, None), request.url))
+            raise PrivateAddressRefused(refusal(host, None), request.url)
+
+    def _check_peer(self, request: Request, response: Response) -> None:
+        """Refuse what came from a private address after all: a name may resolve anew each time."""
+        address, host = response.ip_address, urlparse_cached(request).hostname or ""
+        if address is None or request.meta.get("proxy"):
+            return
+        if not self.private.allows(host, str(address)):
+            raise PrivateAddressRefused(refusal(host, str(address)), request.url)
+
+    @staticmethod
+    def _is_of(request: Request, url: str) -> bool:
+        return urlparse_cached(request).hostname == urlsplit(url).hostname
+
+    def _name_refusal(self, refused: PrivateAddressRefused) -> None:
+        """Log a refusal, once for each host: the crawl that wants it needs to know the remedy."""
+        host = urlsplit(refused.url).hostname or ""
+        if host not in self.named and len(self.named) < MAX_NAMED:
+            self.named.add(host)
+            logger.warning("Not rendered: %s: %s", refused.url[:200], refused)
 
     def _retry_of(self, request: Request, reason: str) -> Request | None:
         """Return a copy for another try, which leaves Scrapy's own count of retries as it is."""
@@ -213,23 +292,6 @@ class RenderMiddleware:
             return False
         return urlparse_cached(request).scheme in {"http", "https"}
 
-    def _add_capture(self, request: Request) -> None:
-        """Add our page method as the last one; never twice, and never to a shared list."""
-        ours = PageMethod(
-            capture_page,
-            settle_ms=self.config.render_settle * 1000,
-            load_ms=self.config.render_timeout * 500,
-        )
-        given = request.meta.get(METHODS_KEY) or []
-        if isinstance(given, dict):
-            kept = {name: item for name, item in given.items() if not is_capture(item)}
-            request.meta[METHODS_KEY] = {**kept, META_KEY: ours}
-        else:
-            request.meta[METHODS_KEY] = [*(item for item in given if not is_capture(item)), ours]
-        goto = {"wait_until": "domcontentloaded", **(request.meta.get(GOTO_KEY) or {})}
-        request.meta[GOTO_KEY] = goto
-        request.meta["playwright"] = True
-
     def _check_browser(self) -> None:
         """Find out, once, whether there is a browser; a crawl without one goes on unrendered."""
         if self.checked:
@@ -260,8 +322,7 @@ class RenderMiddleware:
 def _handler_renders(settings: BaseSettings) -> bool:
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     return all(
-        handlers.get(scheme)
-        and issubclass(load_object(handlers[scheme]), ScrapyPlaywrightDownloadHandler)
+        handlers.get(scheme) and issubclass(load_object(handlers[scheme]), RenderHandler)
         for scheme in ("http", "https")
     )
 
@@ -279,17 +340,10 @@ def _state_of(request: Request) -> dict[str, Any] | None:
     return state if state["url"] in {request.url, redirected_from} else None
 
 
-def _remove_capture(request: Request) -> None:
-    """Undo `RenderMiddleware._add_capture` on a request with copied meta."""
-    given = request.meta.get(METHODS_KEY)
-    items = list(given.values() if isinstance(given, dict) else given or ())
-    if not any(is_capture(item) for item in items):
-        return
-    if isinstance(given, dict):
-        request.meta[METHODS_KEY] = {k: item for k, item in given.items() if not is_capture(item)}
-    else:
-        request.meta[METHODS_KEY] = [item for item in items if not is_capture(item)]
-    request.meta.pop("playwright", None)  # False would be the user's word
+def _unmark(request: Request) -> None:
+    """Undo what marks a request, also when it was copied from another page's meta."""
+    if request.meta.pop(STATE_KEY, None) is not None and request.meta.get("playwright"):
+        del request.meta["playwright"]  # False would be the user's word
 
 
 def _set_error(request: Request, reason: str | None) -> None:

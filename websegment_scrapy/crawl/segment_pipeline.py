@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.pool import AnalysisPool
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import CrawledPage
+    from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["SegmentPipeline", "analyze_response"]
@@ -29,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def analyze_response(
-    html: str | bytes,
+    html: bytes | Captured,
     url: str,
     content_type: str | None,
     encoding: str | None,
@@ -118,6 +120,9 @@ class SegmentPipeline:
         """Return the analysis, or the reason why there is none."""
         assert self.pool is not None
         started = monotonic()
+        size, limit = len(page.response.body), self.config.page_size * 2**20
+        if size > limit:
+            return self._failed(page, too_large(page.response.url, size, limit))
         sites = self.registry.sites
         site = None if sites is None else await sites.verdict(page.response.url)
         if site is not None:
@@ -139,14 +144,17 @@ class SegmentPipeline:
             with self.registry.at_work():
                 analysis = await asyncio.wrap_future(future)
         except AnalysisError as error:
-            self.stats.inc_value("websegment/failed")
-            logger.warning("Not analysed: %s: %s", page.response.url[:500], error)
-            return str(error)
+            return self._failed(page, str(error))
         finally:
             add_seconds(self.stats, "websegment/analysis_seconds", started)
         self.stats.inc_value("websegment/words_seen", analysis.page_words)
         self.stats.inc_value("websegment/words_kept", analysis.words)
         return analysis
+
+    def _failed(self, page: CrawledPage, reason: str) -> str:
+        self.stats.inc_value("websegment/failed")
+        logger.warning("Not analysed: %s: %s", page.response.url[:500], reason)
+        return reason
 
     def _values(self, page: CrawledPage, outcome: Analysis | str) -> dict[str, Any]:
         values: dict[str, Any] = {

@@ -6,26 +6,31 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import async_playwright
 
+from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.browser import (
     CONTEXT_OPTIONS,
-    UNNEEDED_RESOURCES,
-    capture_page,
+    behind_gate,
     find_chromium,
+    launch,
     launch_options,
-    watch_requests,
 )
-from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.page.capture import is_captured
+from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
+from websegment_scrapy.crawl.keeping import Keeper, browser_folder, refusal
+from websegment_scrapy.crawl.navigation import Navigation, Opening
+from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from playwright.async_api import Browser, Page, Playwright, Route
+    from playwright.async_api import Browser, Page, Playwright
+
+    from websegment_scrapy.page.capture import Captured
 
 __all__ = ["Snapshotter"]
 
@@ -47,9 +52,9 @@ class Snapshotter:
         Seconds that one page may take, from navigation to snapshot.
     settle
         Seconds without a change of the DOM after which a loaded page counts as finished.
-    offline_files
-        Whether the pages of local files load nothing from the network, for results that do not
-        depend on it.
+
+    A page may reach the public network and the host that it was asked for at, a page from a file
+    nothing but files: results of saved pages do not depend on the network.
     """
 
     def __init__(
@@ -58,13 +63,12 @@ class Snapshotter:
         chromium: str | None = None,
         timeout: float = 30.0,
         settle: float = 0.1,
-        offline_files: bool = True,
     ) -> None:
         self._launch_options = launch_options(find_chromium(chromium))
         self._timeout = timeout
         self._settle = settle
-        self._offline_files = offline_files
         self._runner = asyncio.Runner()
+        self._keeper: Keeper | None = None
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
 
@@ -79,7 +83,7 @@ class Snapshotter:
     ) -> None:
         self.close()
 
-    def render(self, source: str | Path) -> str:
+    def render(self, source: str | Path) -> Captured:
         """Return the HTML of a page with its layout in it.
 
         Parameters
@@ -97,6 +101,10 @@ class Snapshotter:
             return self._runner.run(self._render(url))
         except TimeoutError:  # of the page, or of the browser's start
             raise AnalysisError(f"{source} was not rendered within {self._timeout:g} s") from None
+        except AnalysisError:
+            raise
+        except WebsegmentError as error:
+            raise AnalysisError(f"{source} could not be rendered: {error}") from error
         except PlaywrightError as error:
             reason = error.message.strip().partition("\n")[0]
             raise AnalysisError(f"{source} could not be rendered: {reason}") from error
@@ -108,53 +116,61 @@ class Snapshotter:
         finally:
             self._runner.close()
 
-    async def _render(self, url: str) -> str:
+    async def _render(self, url: str) -> Captured:
         async with asyncio.timeout(START_SECONDS):
-            page = await self._new_page()
+            page = await self._new_page(url)
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._snapshot(page, url)
         finally:
             await self._close_page(page)
 
-    async def _snapshot(self, page: Page, url: str) -> str:
-        offline = self._offline_files and url.startswith("file:")
-
-        async def filter_resources(route: Route) -> None:
-            unneeded = route.request.resource_type in UNNEEDED_RESOURCES
-            remote = not route.request.url.startswith(("file:", "data:", "blob:"))
-            if unneeded or (offline and remote):
-                await route.abort()
-            else:
-                await route.continue_()
-
-        watch_requests(page)
-        await page.route("**", filter_resources)
-        await page.goto(url, wait_until="domcontentloaded", timeout=self._timeout * 1000)
-        await capture_page(page, self._settle * 1000, self._timeout * 500)
-        html = await page.content()
-        if not is_captured(html):
-            raise AnalysisError(f"{url} is not an HTML page: only HTML has a layout to capture")
-        return html
-
-    async def _new_page(self) -> Page:
-        """Open a page; that a browser died between two pages shows only now."""
-        browser = await self._running_browser()
+    async def _snapshot(self, page: Page, url: str) -> Captured:
+        navigation = await Navigation.watch(page, Opening(url), Config().page_size * 2**20)
+        data = DataRequests(page)
         try:
-            return await browser.new_page(**CONTEXT_OPTIONS)
+            await page.goto(url, wait_until="domcontentloaded", timeout=self._timeout * 1000)
         except PlaywrightError:
-            if browser.is_connected():
-                raise
-        browser = await self._running_browser()
-        return await browser.new_page(**CONTEXT_OPTIONS)
+            if navigation.answer is not None:
+                raise AnalysisError(f"{url} is no HTML page, of which there is a layout") from None
+            assert self._keeper is not None
+            address = self._keeper.refused_address(navigation.latest)
+            if address is not None:
+                host = urlsplit(navigation.latest).hostname or ""
+                raise AnalysisError(f"{url}: {refusal(host, address)}") from None
+            raise
+        snapshot = await capture_finished(
+            page, navigation, data, settle_ms=self._settle * 1000, load_ms=self._timeout * 500
+        )
+        if url.startswith("file:") and snapshot.document.url != url:
+            raise AnalysisError(f"{url} leads to {snapshot.document.url}, another file")
+        return snapshot.captured
+
+    async def _new_page(self, url: str) -> Page:
+        """Open a page; that a browser died between two pages shows only now."""
+        for attempt in (1, 2):
+            browser = await self._running_browser()
+            assert self._keeper is not None
+            host = urlsplit(url).hostname
+            port = await self._keeper.listen(private=[host] if host else [], closed=not host)
+            try:
+                return await browser.new_page(**CONTEXT_OPTIONS, proxy=behind_gate(port))
+            except PlaywrightError:
+                if attempt == 2 or browser.is_connected():
+                    raise
+        raise AssertionError("unreachable")
 
     async def _running_browser(self) -> Browser:
         """Return the browser; start it, again if it died."""
         if self._browser is not None and self._browser.is_connected():
             return self._browser
+        if self._keeper is None or not self._keeper.is_running:
+            self._keeper = await Keeper.start((), Config().render_memory)
         if self._playwright is None:
-            self._playwright = await async_playwright().start()
-        self._browser = await self._playwright.chromium.launch(**self._launch_options)
+            with browser_folder(self._keeper.folder):
+                self._playwright = await async_playwright().start()
+        options = {**self._launch_options, "proxy": behind_gate(await self._keeper.listen())}
+        self._browser = await launch(self._playwright.chromium, options)
         return self._browser
 
     async def _close_page(self, page: Page) -> None:
@@ -180,6 +196,9 @@ class Snapshotter:
         if self._playwright is not None:
             await self._playwright.stop()
             self._playwright = None
+        if self._keeper is not None:
+            await self._keeper.close()
+            self._keeper = None
 
 
 def _url_of(source: str | Path) -> str:

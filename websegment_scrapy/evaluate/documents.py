@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.page.capture import is_captured
+from websegment_scrapy.page.capture import Captured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,30 +51,29 @@ class Documents:
         """End the browser."""
         self._stack.close()
 
-    def read(self, page: SavedPage) -> str | bytes:
+    def read(self, page: SavedPage) -> bytes | Captured:
         """Return the page's HTML; with its layout when pages are rendered."""
         if not self._render:
             try:
                 return page.path.read_bytes()
             except OSError as error:
                 raise AnalysisError(f"cannot be read: {error.strerror}") from None
-        kept = self._snapshots / f"{page.name}.html" if self._snapshots else None
+        kept = self._snapshots / f"{page.name}.json" if self._snapshots else None
         if kept and kept.is_file():
-            html = kept.read_bytes().decode("utf-8", "replace")
-            if is_captured(html):
-                return html
-        html = self._rendered(page.path)
+            with contextlib.suppress(ValueError, TypeError):
+                return Captured(**json.loads(kept.read_bytes()))
+        captured = self._rendered(page.path)
         if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
             partial = kept.with_suffix(".part")
-            partial.write_bytes(html.encode("utf-8", "replace"))
+            partial.write_text(json.dumps(asdict(captured)), encoding="utf-8")
             partial.replace(kept)
-        return html
+        return captured
 
-    def _rendered(self, path: Path) -> str:
+    def _rendered(self, path: Path) -> Captured:
         if self._snapshotter is None:
             from websegment_scrapy.crawl.snapshot import Snapshotter
 
             self._snapshotter = self._stack.enter_context(Snapshotter())
-        html: str = self._snapshotter.render(path)
-        return html
+        captured: Captured = self._snapshotter.render(path)
+        return captured

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.evaluate.report import Progress
     from websegment_scrapy.evaluate.segmentation_result import Leaves
     from websegment_scrapy.learn.training import MetricName
+    from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.pool import AnalysisPool
     from websegment_scrapy.segment.base import Segmenter
@@ -59,7 +60,7 @@ FOLDS = 5
 class PageTask:
     """A labelled page to measure; what a worker process gets."""
 
-    html: str | bytes
+    html: str | bytes | Captured
     blocks: frozenset[str]
     engines: tuple[str, ...]
     leaves: Leaves

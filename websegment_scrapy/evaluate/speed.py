@@ -20,7 +20,7 @@ from websegment_scrapy.evaluate.methods import is_installed
 from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.capture import strip_capture
+from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.registry import get_engine
 
@@ -167,10 +167,10 @@ def long_page(leaves: int) -> str:
 
 
 def _times(
-    html: str, engines: Sequence[str], rival: Callable[[str], object] | None
+    html: str | Captured, engines: Sequence[str], rival: Callable[[str], object] | None
 ) -> dict[str, float]:
     found: dict[str, float] = {}
-    plain = strip_capture(html)
+    plain = html.plain() if isinstance(html, Captured) else html
     for _ in range(REPEATS):
         start = time.process_time()
         tree = build_tree(html)

@@ -77,7 +77,7 @@ def site_examples(
                 except AnalysisError as error:
                     errors[site.pages[number].name] = str(error)
                     continue
-                tree = build_tree(html if isinstance(html, str) else decode(html))
+                tree = build_tree(decode(html) if isinstance(html, bytes) else html)
             example = make_template_example(site.name, site.family, tree, verdict)
             if example is not None:
                 examples[layout].append(example)

@@ -10,6 +10,7 @@ import numpy as np
 from lxml import etree
 
 from websegment_scrapy.page.capture import (
+    Captured,
     PageCapture,
     read_box,
     read_page,
@@ -62,23 +63,28 @@ class Nodes:
 
 
 def build_tree(
-    html: str, *, attributes: Sequence[str] = (), estimate_layout: bool = True
+    html: str | Captured, *, attributes: Sequence[str] = (), estimate_layout: bool = True
 ) -> PageTree:
     """Parse a page and give every node its box and style.
 
     Parameters
     ----------
     html
-        The document. If it carries a capture (``page/capture.js``) its layout is the browser's,
-        otherwise it is estimated.
+        The document. The layout of a `Captured` one is the browser's, of any other one, whatever
+        it says of itself, it is estimated.
     attributes
         Names of attributes to keep for ``PageTree.attribute``.
     estimate_layout
         ``False`` spares the estimate, which the main text does not need; boxes mean nothing then.
     """
-    root = parse_html(html)
-    capture = read_page(root.get("data-ws-page") or "")
-    nodes = _walk(root, tuple(attributes), captured=capture is not None)
+    capture = None
+    if isinstance(html, Captured):
+        root = parse_html(html.html)
+        capture = read_page(root.get(html.name("page")) or "")
+        layout_names = (html.name("box"), html.name("text"))
+    else:
+        root, layout_names = parse_html(html), None
+    nodes = _walk(root, tuple(attributes), layout_names if capture is not None else None)
     if capture is not None:
         layout = _captured_layout(nodes, capture)
         styles, kind, width = capture.styles, "rendered", capture.width
@@ -91,10 +97,12 @@ def build_tree(
     return _freeze(nodes, *layout, styles=styles, kind=kind, width=width, head=_head(root))
 
 
-def _walk(root: etree._Element, attributes: tuple[str, ...], *, captured: bool) -> Nodes:
+def _walk(
+    root: etree._Element, attributes: tuple[str, ...], layout_names: tuple[str, str] | None
+) -> Nodes:
     """Visit the document once; comments and processing instructions only separate text."""
     nodes = Nodes(attributes={name: {} for name in attributes})
-    walker = _Walker(nodes, attributes, captured=captured)
+    walker = _Walker(nodes, attributes, layout_names)
     for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         if event == "start":
             walker.start(element)
@@ -106,12 +114,17 @@ def _walk(root: etree._Element, attributes: tuple[str, ...], *, captured: bool) 
 
 
 class _Walker:
-    """Fills ``Nodes`` from the events of a walk; its stack holds the open elements."""
+    """Fills ``Nodes`` from the events of a walk; its stack holds the open elements.
 
-    def __init__(self, nodes: Nodes, attributes: tuple[str, ...], *, captured: bool) -> None:
+    `layout_names` are the attributes with an element's box and with those of its texts.
+    """
+
+    def __init__(
+        self, nodes: Nodes, attributes: tuple[str, ...], layout_names: tuple[str, str] | None
+    ) -> None:
         self.nodes = nodes
         self.attributes = attributes
-        self.captured = captured
+        self.layout_names = layout_names
         self.open: list[int] = []
         self.counters: list[dict[str, int]] = []
         self.opaque = 0
@@ -136,10 +149,10 @@ class _Walker:
             for name in self.attributes:
                 if (value := attrib.get(name)) is not None:
                     nodes.attributes[name][index] = value
-            if self.captured:
-                if (value := attrib.get("data-ws-box")) is not None:
+            if self.layout_names is not None:
+                if (value := attrib.get(self.layout_names[0])) is not None:
                     nodes.captured_box[index] = value
-                if (value := attrib.get("data-ws-text")) is not None:
+                if (value := attrib.get(self.layout_names[1])) is not None:
                     nodes.captured_text[index] = value
             else:
                 hidden = hidden or _is_hidden(tag, attrib)

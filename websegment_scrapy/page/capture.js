@@ -1,15 +1,20 @@
 /*
- * Writes the layout of a loaded page into its own DOM; the format is described in capture.py.
+ * Reads the layout of a loaded page and returns its HTML with the layout in it; the format is
+ * described in capture.py.
  *
- * One function expression, called with {settle: milliseconds}; returns the number of boxes
- * written, or -1 when the document is not HTML. All layout is read before the first attribute is
- * written, so that the browser computes it once.
+ * One function expression, called with {settle: milliseconds, mark: text, limit: characters} in an
+ * isolated world: the page's own scripts, whatever they did to JSON, Map or Array.prototype, cannot
+ * reach it. After the wait everything happens in one go, so that HTML and layout are of the same
+ * moment: attributes with the mark in their names are written, the document is serialised, the
+ * attributes are removed. No script of the page runs meanwhile, and none knows the mark.
  *
- * The script runs among the page's own. Pages replace JSON, Map or Promise, add methods to
- * Array.prototype and name form fields "attributes" or "parentNode"; therefore DOM members are
- * taken from their prototypes, arrays are filled by index and the JSON is written by hand.
+ * Returns {html, bare, bytes}: `bare` if the document has no head of its own (is it HTML at all?),
+ * `bytes` the length of the document that the server sent. Instead of html: {boxes: -1} when the
+ * document is not HTML, {length} when it is longer than the limit.
  */
 async (options) => {
+  /* DOM members are taken from their prototypes: a form field or an image named "attributes",
+     "head" or "parentNode" would hide them. */
   const getter = (proto, name) => {
     const property = Object.getOwnPropertyDescriptor(proto, name);
     return (node) => property.get.call(node);
@@ -33,15 +38,16 @@ async (options) => {
   const checkVisibility = Element.prototype.checkVisibility
     ? method(Element.prototype, "checkVisibility")
     : () => true;
-  const selectAll = method(Document.prototype, "querySelectorAll");
+  const outerHTML = getter(Element.prototype, "outerHTML");
   const rootOf = getter(Document.prototype, "documentElement");
   const bodyOf = getter(Document.prototype, "body");
+  const headOf = getter(Document.prototype, "head");
+  const doctypeOf = getter(Document.prototype, "doctype");
   const styleOf = window.getComputedStyle;
-  const NativePromise = (async () => {})().constructor;
 
-  const PAGE = "data-ws-page";
-  const BOX = "data-ws-box";
-  const TEXT = "data-ws-text";
+  const PAGE = "data-ws-" + options.mark + "-page";
+  const BOX = "data-ws-" + options.mark + "-box";
+  const TEXT = "data-ws-" + options.mark + "-text";
   const LIMIT = 10000000; // no page is larger; keeps broken geometry readable as integers
   const BLANK = /^[ \t\n\r\f\v\u00a0\u200b\ufeff]*$/;
 
@@ -66,7 +72,7 @@ async (options) => {
         const now = performance.now();
         const left = Math.min(changed + quiet, start + 10 * quiet) - now;
         if (left <= 0) break;
-        await new NativePromise((resolve) => setTimeout(resolve, Math.ceil(left)));
+        await new Promise((resolve) => setTimeout(resolve, Math.ceil(left)));
       }
     } finally {
       if (observer) observer.disconnect();
@@ -76,7 +82,7 @@ async (options) => {
   if (quiet > 0) await settle(quiet);
 
   const root = rootOf(document);
-  if (!root || !(root instanceof HTMLElement) || localName(root) !== "html") return -1;
+  if (!root || !(root instanceof HTMLElement) || localName(root) !== "html") return { boxes: -1 };
   normalize(document);
 
   const whole = (value) => Math.round(Math.max(-LIMIT, Math.min(LIMIT, +value || 0))) + 0;
@@ -297,26 +303,33 @@ async (options) => {
   }
 
   const page =
-    '{"v":1,"width":' + whole(window.innerWidth) +
+    '{"v":2,"width":' + whole(window.innerWidth) +
     ',"height":' + whole(window.innerHeight) +
     ',"page_width":' + whole(scrollWidth(root)) +
     ',"page_height":' + whole(scrollHeight(root));
-  const stale = selectAll(document, "[" + PAGE + "],[" + BOX + "],[" + TEXT + "]");
-  for (let i = 0; i < stale.length; i++) {
-    removeAttribute(stale[i], PAGE);
-    removeAttribute(stale[i], BOX);
-    removeAttribute(stale[i], TEXT);
-  }
   let list = "";
   for (let i = 0; i < rows.length; i++) list += (i ? "," : "") + rows[i];
-  setAttribute(root, PAGE, page + ',"styles":[' + list + "]}");
-  let written = 0;
-  for (let i = 0; i < count; i++) {
-    if (boxes[i] !== "") {
-      setAttribute(elements[i], BOX, boxes[i] + styleIds[i]);
-      written++;
+  const head = headOf(document);
+  const doctype = doctypeOf(document);
+  const bare = head === null || firstChild(head) === null;
+  const [loaded] = performance.getEntriesByType("navigation");
+  const answer = { bare, bytes: loaded ? loaded.decodedBodySize : 0 };
+  const start = doctype === null ? "" : new XMLSerializer().serializeToString(doctype);
+  try {
+    setAttribute(root, PAGE, page + ',"styles":[' + list + "]}");
+    for (let i = 0; i < count; i++) {
+      if (boxes[i] !== "") setAttribute(elements[i], BOX, boxes[i] + styleIds[i]);
+      if (texts[i] !== "") setAttribute(elements[i], TEXT, texts[i]);
     }
-    if (texts[i] !== "") setAttribute(elements[i], TEXT, texts[i]);
+    const html = start + outerHTML(root);
+    if (html.length > options.limit) answer.length = html.length;
+    else answer.html = html;
+  } finally {
+    removeAttribute(root, PAGE);
+    for (let i = 0; i < count; i++) {
+      removeAttribute(elements[i], BOX);
+      removeAttribute(elements[i], TEXT);
+    }
   }
-  return written;
+  return answer;
 }

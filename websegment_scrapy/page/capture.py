@@ -1,23 +1,27 @@
-r"""Layout that travels in the HTML: the script that writes it, and what reads and removes it.
+r"""Layout that travels in the HTML: the script that reads it, and what reads and removes it.
 
-A rendered page carries three attributes, written in the browser by ``capture.js`` (`SCRIPT`):
+A rendered page (`Captured`) carries three attributes, written in the browser by ``capture.js``
+(`SCRIPT`). ``M`` is the capture's mark, a random text that the page cannot know, so what a page has
+of such attributes itself is never taken for layout:
 
-``data-ws-page`` on ``<html>``
-    ``{"v": 1, "width", "height", "page_width", "page_height", "styles": [[…], …]}``: size of the
+``data-ws-M-page`` on ``<html>``
+    ``{"v": 2, "width", "height", "page_width", "page_height", "styles": [[…], …]}``: size of the
     viewport and of the page in CSS pixels, and the table of distinct styles (fields of `Style`).
-``data-ws-box="x y w h s"`` on every element that has a box
+``data-ws-M-box="x y w h s"`` on every element that has a box
     Document coordinates in whole CSS pixels, and the element's row of the style table.
-``data-ws-text="x y w h;-;…"`` on every element with text of its own
+``data-ws-M-text="x y w h;-;…"`` on every element with text of its own
     One entry for each non-blank text node among its children, ``-`` for one without a box.
     Characters of blank text: space, ``\t\n\r\f\v``, U+00A0, U+200B, U+FEFF.
 
-Because the layout is part of the document it survives HTTP caches, WARC files and fixtures.
+Because the layout is part of the document it survives HTTP caches. The mark does not travel in the
+document: whoever stores one must keep it, and must know that it came from a capture.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -25,24 +29,64 @@ from typing import Any, NamedTuple
 __all__ = [
     "CAPTURE_VERSION",
     "SCRIPT",
+    "Captured",
     "PageCapture",
     "Style",
-    "is_captured",
+    "new_mark",
     "read_box",
     "read_page",
     "read_text",
-    "strip_capture",
 ]
 
-CAPTURE_VERSION = 1
+CAPTURE_VERSION = 2
 SCRIPT = files(__package__).joinpath("capture.js").read_text(encoding="utf-8")
-"""A JavaScript function expression that takes ``{settle: milliseconds}``."""
+"""A JavaScript function expression; its head says what it takes and returns."""
 
-_HEAD_CHARS = 65_536  # how far into a document <html> is looked for
+MARK_BYTES = 8
+"""Of the mark's randomness: a page has one guess, for the mark is used once."""
+
+_MARK = re.compile(r"[0-9a-f]{2,64}")
 _MAX_DIGITS = 9  # capture.js limits coordinates to ten million
 _COORDINATE = re.compile(rf"-?\d{{1,{_MAX_DIGITS}}}", re.ASCII)
 
 Box = tuple[int, int, int, int]
+
+
+def new_mark() -> str:
+    """Return a mark for one capture."""
+    return secrets.token_hex(MARK_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The HTML of a rendered page with its layout in it.
+
+    Parameters
+    ----------
+    html
+        The document, serialised by the browser.
+    mark
+        What the names of the layout's attributes contain: small hexadecimal digits.
+    """
+
+    html: str
+    mark: str
+
+    def __post_init__(self) -> None:
+        if not _MARK.fullmatch(self.mark):
+            raise ValueError(f"mark is {self.mark!r}: it takes small hexadecimal digits")
+
+    def name(self, what: str) -> str:
+        """Return the name of an attribute: ``what`` is ``"page"``, ``"box"`` or ``"text"``."""
+        return f"data-ws-{self.mark}-{what}"
+
+    def plain(self) -> str:
+        """Return the document without its layout, otherwise unchanged.
+
+        The browser writes the values in double quotes and without any inside; nothing else in the
+        document has such a name.
+        """
+        return re.sub(rf' data-ws-{self.mark}-(?:page|box|text)="[^"]*+"', "", self.html)
 
 
 class Style(NamedTuple):
@@ -141,57 +185,3 @@ def _whole_numbers(value: str) -> list[int] | None:
     if not all(_COORDINATE.fullmatch(part) for part in parts):
         return None
     return [int(part) for part in parts]
-
-
-# A start tag as the HTML tokeniser reads it; nothing backtracks, so any input takes linear time.
-_ATTRIBUTES = r"""(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+(?:>|\Z)"""
-_RAW_TEXT = "script|style|xmp|iframe|noembed|noframes|noscript|plaintext"
-_MARKUP = re.compile(
-    rf"""
-    <(?: !--.*?(?:-->|\Z)
-      | (?P<raw>{_RAW_TEXT})(?=[\s/>])(?P<attributes>{_ATTRIBUTES}).*?(?:</(?P=raw)|\Z)
-      | [a-z]{_ATTRIBUTES}
-    )""",
-    re.DOTALL | re.IGNORECASE | re.VERBOSE,
-)
-_RECT = r"-?[0-9]+[ ]-?[0-9]+[ ][0-9]+[ ][0-9]+"
-_CAPTURE = re.compile(
-    rf"""
-    (?:[ ]data-ws-(?:
-        box="{_RECT}[ ][0-9]+"
-      | text="(?:{_RECT}|-)(?:;(?:{_RECT}|-))*+"
-      | page="{{&quot;v&quot;:[^"<>]*+"
-    ))++(?=\s*/?>\Z)""",
-    re.VERBOSE,
-)
-_CAPTURED = re.compile(
-    r"""\s*(?:<!doctype[^>]*>\s*|<!--.*?-->\s*)*+<html\s[^<>]*?data-ws-page="\{&quot;v&quot;:""",
-    re.DOTALL | re.IGNORECASE,
-)
-_MARK = " data-ws-"
-
-
-def is_captured(html: str | bytes) -> bool:
-    """Tell whether a document carries its layout, from its beginning alone."""
-    head = html[:_HEAD_CHARS]
-    text = head.decode("latin-1").removeprefix("ï»¿") if isinstance(head, bytes) else head
-    return _CAPTURED.match(text.removeprefix("\ufeff")) is not None
-
-
-def strip_capture(html: str) -> str:
-    """Remove the three attributes from a serialised document and change nothing else.
-
-    They are removed only where ``capture.js`` writes them, at the end of a start tag, and only
-    with values of the exact form; comments, scripts, texts and other attributes that merely
-    look alike stay.
-    """
-    return _MARKUP.sub(_strip_tag, html)
-
-
-def _strip_tag(match: re.Match[str]) -> str:
-    markup = match[0]
-    found = markup.find(_MARK)
-    if found < 0 or markup.startswith("<!--"):
-        return markup
-    end = match.end("attributes") - match.start() if match["raw"] else len(markup)
-    return _CAPTURE.sub("", markup[:end], count=1) + markup[end:]

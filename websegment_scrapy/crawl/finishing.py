@@ -1,0 +1,95 @@
+"""When a loaded page is finished, and its capture then."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import TimeoutError as PlaywrightTimeout
+
+from websegment_scrapy.crawl.navigation import WentOnError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page, Request
+
+    from websegment_scrapy.crawl.navigation import Navigation, Snapshot
+
+__all__ = ["DataRequests", "capture_finished"]
+
+DATA_RESOURCES = frozenset({"fetch", "xhr"})
+DATA_SECONDS = 3.0
+"""How long a loaded page's requests for data are waited for; some poll for ever."""
+
+DATA_POLL_SECONDS = 0.02
+MAX_REQUESTS = 1000
+"""Requests of a page that are followed: each one costs the crawl's event loop a moment."""
+
+_ATTEMPTS = 3  # a page that redirects itself by script destroys the first captures
+
+
+class DataRequests:
+    """The requests for data that a page has under way."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._seen = 0
+        self.under_way: set[Any] = set()
+        page.on("request", self._started)
+        page.on("requestfinished", self._ended)
+        page.on("requestfailed", self._ended)
+
+    def close(self) -> None:
+        """Follow no more."""
+        self.under_way.clear()
+        if self._seen >= 0:
+            self._seen = -1
+            self._page.remove_listener("request", self._started)
+            self._page.remove_listener("requestfinished", self._ended)
+            self._page.remove_listener("requestfailed", self._ended)
+
+    def _started(self, request: Request) -> None:
+        self._seen += 1
+        if self._seen > MAX_REQUESTS:
+            self.close()
+        elif request.resource_type in DATA_RESOURCES:
+            self.under_way.add(request)
+
+    def _ended(self, request: Request) -> None:
+        self.under_way.discard(request)
+
+
+async def capture_finished(
+    page: Page, navigation: Navigation, data: DataRequests, *, settle_ms: float, load_ms: float
+) -> Snapshot:
+    """Capture a page that has its DOM.
+
+    The ``load`` event is waited for, but not for ever: what is still loading after `load_ms`
+    (an image that never ends, say) is stopped, and the page is taken as it stands. A page that
+    is built from data it fetches counts as finished when no such request is under way and its
+    DOM is quiet; `settle_ms` of 0 waits for neither.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            await page.wait_for_load_state("load", timeout=load_ms)
+        except PlaywrightTimeout:
+            await navigation.stop_loading()
+        try:
+            return await _capture_settled(navigation, data, settle_ms)
+        except WentOnError:
+            if attempt == _ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _capture_settled(
+    navigation: Navigation, data: DataRequests, settle_ms: float
+) -> Snapshot:
+    """Capture when the data is there; data that arrives meanwhile means once more."""
+    deadline = monotonic() + DATA_SECONDS
+    while True:
+        while settle_ms and data.under_way and monotonic() < deadline:
+            await asyncio.sleep(DATA_POLL_SECONDS)
+        snapshot = await navigation.capture(settle_ms)
+        if not settle_ms or not data.under_way or monotonic() >= deadline:
+            return snapshot

@@ -1,0 +1,74 @@
+"""The watch over the browser's memory: a page that takes more than its share is ended.
+
+A page can fill memory in many ways (scripts' heaps, buffers, its own text); what they all show in
+is the memory of its renderer process, so that is what is limited. The rest of the browser (its
+main process, network, graphics) grows slowly; when it has grown too large it is reported, and the
+crawl replaces the browser at a quiet moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.keeper.processes import Process, descendants, end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Watch"]
+
+INTERVAL_SECONDS = 0.2
+"""Between two looks: a page that fills memory as fast as it can gains some 300 MB meanwhile."""
+
+BROWSER_BYTES = 768 * 2**20
+"""Private memory of the browser without its pages from which on it is replaced; it starts with
+about a tenth of that."""
+
+BROWSER_SHARES = 2
+"""All pages together may take this many pages' shares; then the largest one is ended."""
+
+_MIB = 2**20
+
+
+class Watch:
+    """Looks at the processes below the crawl again and again.
+
+    Parameters
+    ----------
+    root
+        The crawl's process.
+    share
+        Bytes that one page may take.
+    report
+        Called with ``"ended"`` or ``"grown"`` and a number of MiB.
+    """
+
+    def __init__(self, root: int, share: int, report: Callable[[str, int], None]) -> None:
+        self._root = root
+        self._share = share
+        self._report = report
+        self.browser: list[Process] = []
+        """The browser's processes when they were last seen."""
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            self.look()
+            await asyncio.sleep(INTERVAL_SECONDS)
+
+    def look(self) -> None:
+        """Look once."""
+        self.browser = [each for each in descendants(self._root) if each.kind != "other"]
+        pages = [each for each in self.browser if each.kind == "renderer"]
+        pages.sort(key=lambda each: each.private, reverse=True)
+        total = sum(each.private for each in pages)
+        for page in pages:
+            if page.private <= self._share and total <= BROWSER_SHARES * self._share:
+                break
+            if end(page):
+                self._report("ended", page.private // _MIB)
+            total -= page.private
+        rest = sum(each.private for each in self.browser if each.kind == "browser")
+        if rest > BROWSER_BYTES:
+            self._report("grown", rest // _MIB)
