@@ -132,13 +132,8 @@ def test_an_undisturbed_crawl_has_no_findings(servers: Servers, tmp_path: Path) 
     page = hostile(servers, "cpu-loop", articles)
     run = crawled(tmp_path, articles, item(page.prefix, f"said {page.word}"))
     found = find(run, articles, [page])
-    assert (found.wrong, found.misplaced, found.forged, found.canaries, found.silent) == (
-        [],
-        [],
-        [],
-        [],
-        [],
-    )
+    assert (found.wrong, found.misplaced, found.forged, found.canaries) == ([], [], [], [])
+    assert (found.silent, found.lost) == ([], [])
 
 
 def test_hostile_text_under_another_url_is_found(servers: Servers, tmp_path: Path) -> None:
@@ -177,6 +172,12 @@ def test_a_forged_layout_and_a_silent_page_are_found(servers: Servers, tmp_path:
         text = page.word if result["rendered"] else f"{page.word} {FORGED_WORD}"
         run = crawled(tmp_path / str(number), articles, item(page.prefix, text, **result))
         assert len(find(run, articles, [page]).forged) == 1
+
+
+def test_an_odd_page_without_its_text_is_found(servers: Servers, tmp_path: Path) -> None:
+    page = hostile(servers, "charset-hex", [])
+    run = crawled(tmp_path, [], item(page.prefix, "", decision="failed"))
+    assert len(find(run, [], [page]).lost) == 1
 
 
 def test_internal_words_are_found_in_packed_files(tmp_path: Path) -> None:

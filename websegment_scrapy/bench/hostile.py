@@ -148,6 +148,7 @@ def _pages_rows(
         "text under another's URL", len(found.misplaced), 0, not found.misplaced, *found.misplaced
     )
     yield _row("forged layouts believed", len(found.forged), 0, not found.forged, *found.forged)
+    yield _row("odd but honest pages lost", len(found.lost), 0, not found.lost, *found.lost)
     told = hostile - len(found.silent)
     yield _row("hostile pages with an outcome", told, hostile, told == hostile, *found.silent)
 
@@ -245,7 +246,7 @@ def _kind_rows(
         places = [page.place for page in own]
         wrong = [
             text
-            for text in (*found.misplaced, *found.forged, *found.canaries)
+            for text in (*found.misplaced, *found.forged, *found.canaries, *found.lost)
             if any(place in text for place in places)
         ]
         wrong += [f"{place}: no outcome" for place in places if place in found.silent]

@@ -43,6 +43,8 @@ class Findings:
     """Where the internal service's words were found."""
     silent: list[str] = field(default_factory=list)
     """Hostile pages without an item, a row or a reason."""
+    lost: list[str] = field(default_factory=list)
+    """Pages that are only odd and whose texts were not stored."""
     outcomes: dict[str, str] = field(default_factory=dict)
     """What came of each hostile page, by its place."""
 
@@ -131,6 +133,9 @@ def _find_outcomes(
     items = {str(item["asked"]): item for item in run.items}
     failures = {str(failure["asked"]): failure["reason"] for failure in run.failures}
     for page in pages:
+        text = items.get(page.prefix, {}).get("websegment", {}).get("main_text", "")
+        if page.kind.honest and page.word not in text:
+            found.lost.append(f"{page.place}: its text was not stored")
         if page.prefix in items:
             item = items[page.prefix]
             result = item["websegment"]

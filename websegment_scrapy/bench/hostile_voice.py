@@ -68,7 +68,7 @@ def _charset(name: str) -> Kind:
         html = page.html(head=f"<meta charset='{name}'>")
         return Answer(html, content_type=f"text/html; charset={name}")
 
-    return Kind(f"charset-{name}", answer)
+    return Kind(f"charset-{name}", answer, honest=True)
 
 
 def _bytes(name: str, body: bytes, content_type: str = "text/html; charset=utf-8") -> Kind:
@@ -84,11 +84,13 @@ def _nested(page: HostilePage, _ask: Ask) -> Answer:
     return Answer(page.html("<div>" * 5000 + "deep" + "</div>" * 5000))
 
 
-def _titled(name: str, title: str) -> Kind:
-    def answer(page: HostilePage, _ask: Ask) -> Answer:
-        return Answer(page.html().replace("<title>", f"<title>{title} "))
+def _odd(name: str, before: str, odd: str) -> Kind:
+    """Return a kind whose pages have something odd put before a part of their HTML."""
 
-    return Kind(name, answer)
+    def answer(page: HostilePage, _ask: Ask) -> Answer:
+        return Answer(page.html().replace(before, odd + before))
+
+    return Kind(name, answer, honest=True)
 
 
 OTHERS = (
@@ -145,18 +147,22 @@ TEXTS = (
     _prefixed("regex-comments", "<!---->" * 60),
     _prefixed("regex-doctype", "<!doctype >   " * 40),
     Kind("capture-attributes", _attributes),
-    scripted("text-zero-area", body="<p>one <b>&zwnj;</b> two <i>&#8203;&zwj;</i> three</p>"),
+    _odd(
+        "text-zero-area",
+        "</p></article>",
+        " <b>&zwnj;</b> one <i>&zwj;</i></p><p><b>&zwnj;</b></p><p>The last words come here.",
+    ),
     *(_charset(name) for name in ("rot13", "hex", "idna", "undefined")),
-    scripted("text-embed", body="<embed src='a&#1;b' type='x&#2;'><embed alt='\x03'>"),
-    Kind("text-nested", _nested),
+    _odd("text-embed", "</p></article>", "<embed src='a&#1;b'>and \x03 so \x04 on"),
+    Kind("text-nested", _nested, honest=True),
     _bytes(
         "text-shift-jis", ("<title>t</title><p>" + "日本語の記事です。" * 40).encode("shift-jis")
     ),
     _bytes("html-json", json.dumps({"a": ["word"] * 500}).encode()),
     _bytes("html-pdf", b"%PDF-1.7\n1 0 obj <<>> endobj\n" + bytes(range(256)) * 40 + b"%%EOF"),
     _bytes("html-png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40),
-    _titled("title-escapes", "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066"),
-    _titled("title-formula", "=cmd|' /C calc'!A0"),
+    _odd("title-escapes", "Hostile", "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066"),
+    _odd("title-formula", "Hostile", "=cmd|' /C calc'!A0"),
 )
 
 SPEAKING: tuple[Kind, ...] = (*OTHERS, *TEXTS)

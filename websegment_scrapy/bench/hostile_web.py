@@ -166,6 +166,8 @@ class Kind:
     """Whether it takes memory, disk or time by the design of it."""
     site: int | None = None
     """The site on which its pages have to be, if that matters."""
+    honest: bool = False
+    """Whether its pages are only odd, so that their texts have to be stored like any other."""
 
 
 def scripted(
