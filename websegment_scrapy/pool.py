@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.worker import read_frame, write_frame
+from websegment_scrapy.frames import BadAnswer, read_answer, size_of, write_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +28,9 @@ __all__ = ["AnalysisPool"]
 
 START_TIMEOUT = 120.0
 CLOSE_TIMEOUT = 5.0
+LEAST_COPIES = 4
+"""A page is in memory as bytes, as text, as markup and as a tree at the least."""
+
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 _P = ParamSpec("_P")
@@ -50,6 +53,7 @@ class AnalysisPool:
     def __init__(self, workers: int, *, timeout: float, memory: int) -> None:
         self._timeout = timeout
         self._memory = memory
+        self._limit = memory * 2**20
         self._tasks: queue.SimpleQueue[tuple[Any, Any, Future[Any]] | None] = queue.SimpleQueue()
         self._closed = False
         self._threads = [
@@ -73,14 +77,24 @@ class AnalysisPool:
     def submit(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> Future[_R]:
         """Run a module-level function in a worker.
 
-        The future's exception is an ``AnalysisError`` whose message is fit for the record.
+        The future's exception is an ``AnalysisError`` whose message is fit for the record. Texts
+        that cannot have room in a worker's memory are refused before anything is made of them.
         """
         if kwargs:
             raise TypeError("AnalysisPool.submit takes positional arguments only")
         if self._closed:
             raise AnalysisError("the analysis pool is closed")
         future: Future[_R] = Future()
-        self._tasks.put((function, args, future))
+        size = size_of(args)
+        if size * LEAST_COPIES > self._limit:
+            future.set_exception(
+                AnalysisError(
+                    f"the page has {size / 2**20:.0f} MiB, for which {self._memory} MiB of memory "
+                    "are too few (WEBSEGMENT_PAGE_MEMORY)"
+                )
+            )
+        else:
+            self._tasks.put((function, args, future))
         return future
 
     def map(
@@ -157,9 +171,9 @@ class AnalysisPool:
         )
         with _deadline(worker, START_TIMEOUT):
             try:
-                write_frame(cast("Any", worker.stdin), (list(sys.path), self._memory))
-                read_frame(cast("Any", worker.stdout))
-            except (EOFError, OSError):
+                write_task(cast("Any", worker.stdin), (list(sys.path), self._memory))
+                read_answer(cast("Any", worker.stdout), self._limit)
+            except (EOFError, OSError, BadAnswer):
                 self._end(worker)
                 raise AnalysisError(
                     "the analysis process did not start: see its message on standard error"
@@ -170,8 +184,8 @@ class AnalysisPool:
         """Send a task and return ``(value or AnalysisError, worker must be replaced)``."""
         with _deadline(worker, self._timeout) as expired:
             try:
-                write_frame(cast("Any", worker.stdin), task)
-                kind, value, retire = read_frame(cast("Any", worker.stdout))
+                write_task(cast("Any", worker.stdin), task)
+                kind, value, retire = _checked(read_answer(cast("Any", worker.stdout), self._limit))
             except (EOFError, OSError):
                 if expired.is_set():
                     raise AnalysisError(
@@ -179,6 +193,9 @@ class AnalysisPool:
                     ) from None
                 status = worker.wait()
                 raise AnalysisError(f"the analysis process died (exit status {status})") from None
+            except BadAnswer:
+                worker.kill()  # whoever has it now
+                raise
         retire = retire or expired.is_set()  # killed just after it had answered
         if kind == "memory":
             return AnalysisError(
@@ -218,6 +235,16 @@ def _deadline(worker: subprocess.Popen[bytes], seconds: float) -> Iterator[threa
         yield expired
     finally:
         timer.cancel()
+
+
+def _checked(answer: Any) -> tuple[str, Any, bool]:
+    """Return an answer whose form is that of one."""
+    match answer:
+        case ("result", value, bool(retire)):
+            return "result", value, retire
+        case ("error" | "memory" as kind, str(reason), bool(retire)):
+            return kind, reason, retire
+    raise BadAnswer("the analysis process answered with something else than an answer")
 
 
 def _outcome(future: Future[Any]) -> Any:

@@ -1,48 +1,25 @@
 """The process behind ``AnalysisPool``: runs one task after another under a memory limit.
 
 Started as ``python -m websegment_scrapy.worker``, not forked: a fork of a crawl would copy its
-threads' locks, and ``multiprocessing`` would import the user's main script again. Frames on the
-pipes are an 8-byte length and a pickle; both ends are this package.
+threads' locks, and ``multiprocessing`` would import the user's main script again.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import struct
 import sys
 from typing import IO, Any
 
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.frames import read_task, write_answer
 
-__all__ = ["main", "read_frame", "write_frame"]
+__all__ = ["main"]
 
-_LENGTH = struct.Struct(">Q")
 NICENESS = 5
 """Workers give way to the crawl's event loop when the cores are all busy."""
 
 RETIRE_GROWTH = 256 * 2**20
 """Bytes of resident memory above the start at which a worker makes room for a fresh one."""
-
-
-def read_frame(stream: IO[bytes]) -> Any:
-    """Read one object; ``EOFError`` at the end."""
-    header = stream.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
-        raise EOFError
-    size = _LENGTH.unpack(header)[0]
-    data = stream.read(size)
-    if len(data) < size:
-        raise EOFError
-    return pickle.loads(data)
-
-
-def write_frame(stream: IO[bytes], value: object) -> None:
-    """Write one object."""
-    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(_LENGTH.pack(len(data)))
-    stream.write(data)
-    stream.flush()
 
 
 def main() -> None:
@@ -55,30 +32,37 @@ def main() -> None:
 
 
 def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
-    path, memory = read_frame(tasks)
+    path, memory = read_task(tasks)
     sys.path[:] = path
     os.nice(NICENESS)
     import websegment_scrapy.analysis  # noqa: F401 - loaded before memory is limited
 
     _limit_memory(memory * 2**20)
     start = _resident()
-    write_frame(answers, "ready")
+    write_answer(answers, "ready")
     while True:
         try:
-            function, arguments = read_frame(tasks)
+            kind, value = _run(tasks)
         except EOFError:
             return
-        kind, value = _run(function, arguments)
         retire = kind == "memory" or _resident() > start + RETIRE_GROWTH
-        write_frame(answers, (kind, value, retire))
+        try:
+            write_answer(answers, (kind, value, retire))
+        except MemoryError:
+            # The answer is made before anything of it is written.
+            retire, value = True, None
+            write_answer(answers, ("memory", "", retire))
         if retire:
             return
 
 
-def _run(function: Any, arguments: tuple[Any, ...]) -> tuple[str, Any]:
-    """Call and report as ``("result", value)``, ``("memory", "")`` or ``("error", reason)``."""
+def _run(tasks: IO[bytes]) -> tuple[str, Any]:
+    """Run a task and report ``("result", value)``, ``("memory", "")`` or ``("error", reason)``."""
     try:
+        function, arguments = read_task(tasks)
         return "result", function(*arguments)
+    except EOFError:
+        raise
     except MemoryError:
         return "memory", ""
     except AnalysisError as error:
