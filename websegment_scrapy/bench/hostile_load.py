@@ -49,6 +49,25 @@ async def _slow(page: HostilePage) -> AsyncIterator[bytes]:
         await asyncio.sleep(0.2)
 
 
+async def _crumbs() -> AsyncIterator[bytes]:
+    end = time.monotonic() + STREAM_SECONDS
+    while time.monotonic() < end:
+        yield b"a"
+        await asyncio.sleep(0.2)
+
+
+def _held(name: str, script: str) -> Kind:
+    """Return a kind whose pages never finish loading, so that their scripts have the time."""
+    body = f"<img src='@own@slow' width='9'><script>{script}</script>"
+
+    def answer(page: HostilePage, ask: Ask) -> Answer:
+        if ask.path == "slow":
+            return Answer(_crumbs(), content_type="image/png")
+        return Answer(page.html(body))
+
+    return Kind(name, answer, costly=True)
+
+
 def _attachment(page: HostilePage) -> Answer:
     return Answer(
         _endless(page),
@@ -114,24 +133,21 @@ DISK = (
 )
 
 MEMORY = (
-    scripted(
+    _held(
         "memory-heap",
         "const kept = []; const more = () => { for (let i = 0; i < 8; i++) kept.push(new Array("
         "1e6).fill(Math.random())); if (kept.length < 500) setTimeout(more, 0); }; more()",
-        costly=True,
     ),
-    scripted(
+    _held(
         "memory-buffers",
         "const kept = []; const more = () => { kept.push(new Uint8Array(2 ** 26).fill(7)); "
         "if (kept.length < 96) setTimeout(more, 0); }; more()",
-        costly=True,
     ),
-    scripted(
+    _held(
         "memory-dom",
         "let n = 0; const more = () => { for (let i = 0; i < 10; i++) { const p = "
         "document.createElement('p'); p.textContent = ('word' + n + ' ').repeat(1e5); "
         "document.body.append(p); } if (++n < 200) setTimeout(more, 0); }; more()",
-        costly=True,
     ),
     Kind("gzip-bomb", _gzip_bomb, costly=True),
     Kind("gzip-bomb-plain", _gzip_bomb, "never", costly=True),
