@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from websegment_scrapy.dedup.components import components
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.dedup.signature import (
     RECIPES,
@@ -26,6 +25,7 @@ from websegment_scrapy.dedup.signature import (
     similarities,
     similarity,
 )
+from websegment_scrapy.dedup.stars import stars
 
 PINNED_TEXT = "The quick brown fox jumps over the lazy dog; 東京 and naïve café"
 PINNED_SHINGLES = [
@@ -232,23 +232,30 @@ def test_an_impossible_recipe_is_refused() -> None:
 @BOTH
 @settings(max_examples=30)
 @given(picks=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size=25))
-def test_components_equal_brute_force_over_all_pairs(
+def test_stars_are_a_maximal_set_of_texts_that_are_not_similar(
     recipe: Recipe, picks: list[tuple[int, int]]
 ) -> None:
     made = [
         signature_of(" ".join(text_of(family, 200)[4 * step : 4 * step + 100]), recipe)
         for family, step in picks
     ]
-    links = {
-        (i, j)
-        for i, a in enumerate(made)
-        for j, b in enumerate(made)
-        if set(a.keys()) & set(b.keys()) and similarity(a, b) >= recipe.default_similarity
-    }
-    expected = {frozenset((i,)) for i in range(len(made))}
-    for i, j in links:
-        touched = {group for group in expected if group & {i, j}}
-        expected = (expected - touched) | {frozenset().union(*touched)}
-    found = components(made, recipe.default_similarity)
-    assert {frozenset(group) for group in found} == expected
-    assert [group[0] for group in found] == sorted(min(group) for group in expected)
+    found = stars(made, recipe.default_similarity)
+    alike = [[similarity(a, b) >= recipe.default_similarity for b in made] for a in made]
+    centres = sorted(set(found))
+    for position, centre in enumerate(found):
+        assert found[centre] == centre <= position
+        assert alike[position][centre]
+        nearest = max(
+            similarity(made[position], made[each]) for each in centres if each <= position
+        )
+        assert similarity(made[position], made[centre]) == nearest
+    assert not any(alike[a][b] for a in centres for b in centres if a != b)
+
+
+def test_a_secret_draws_other_keys_for_the_same_values() -> None:
+    one, other = signature_of(PINNED_TEXT, MINHASH), signature_of(PINNED_TEXT, SHINGLES)
+    drawn = one.keys(b"secret")
+    assert drawn == one.keys(b"secret") == sorted(drawn)
+    assert len(drawn) == MINHASH.bands
+    assert not set(drawn) & (set(one.keys()) | set(one.keys(b"another")))
+    assert other.keys(b"secret") == other.keys()

@@ -80,14 +80,23 @@ def test_another_text_is_new(store: Store) -> None:
     assert len(stored_clusters(store)) == 2
 
 
-def test_a_page_that_links_two_clusters_merges_them_into_the_older(store: Store) -> None:
+def test_a_page_between_two_clusters_joins_the_nearer_and_does_not_merge_them(
+    store: Store,
+) -> None:
     decide(store, A, words_of(1, start=0))
     assert decide(store, B, words_of(1, start=32)).kind is DecisionKind.NEW
-    decision = decide(store, C, words_of(1, start=16), crawl="link")
-    assert decision.kind is DecisionKind.DUPLICATE
-    assert decision.representative == A
-    assert stored_clusters(store) == {frozenset((A, B, C))}
-    assert decide(store, B, words_of(1, start=32)).representative == A
+    decision = decide(store, C, words_of(1, start=18), crawl="link")
+    assert (decision.kind, decision.duplicate_of, decision.representative) == ("duplicate", B, B)
+    assert stored_clusters(store) == {frozenset((A,)), frozenset((B, C))}
+    assert decide(store, A, words_of(1, start=0)).representative == A
+
+
+def test_a_page_that_is_similar_to_a_member_only_is_a_text_of_its_own(store: Store) -> None:
+    decide(store, A, words_of(1, start=0))
+    assert decide(store, B, words_of(1, start=14)).duplicate_of == A
+    decision = decide(store, C, words_of(1, start=28))
+    assert (decision.kind, decision.duplicate_of, decision.representative) == ("new", None, C)
+    assert query(store, "SELECT url FROM pages WHERE id = cluster_id ORDER BY id") == [(A,), (C,)]
 
 
 def test_a_page_seen_again_with_the_same_words_is_unchanged(store: Store) -> None:
@@ -150,10 +159,13 @@ def test_when_the_representative_changes_nothing_points_at_its_former_content(
     assert decide(store, D, words_of(1)).duplicate_of == B
 
 
-def test_when_the_link_of_a_cluster_changes_the_cluster_splits(store: Store) -> None:
+def test_when_the_representative_changes_the_members_stand_by_their_own_likeness(
+    store: Store,
+) -> None:
+    decide(store, C, words_of(1, start=16))
     decide(store, A, words_of(1, start=0))
     decide(store, B, words_of(1, start=32))
-    decide(store, C, words_of(1, start=16))
+    assert stored_clusters(store) == {frozenset((A, B, C))}
     decide(store, C, words_of(9))
     assert stored_clusters(store) == {frozenset((A,)), frozenset((B,)), frozenset((C,))}
     assert query(store, "SELECT url FROM duplicates") == []
@@ -163,7 +175,7 @@ def test_a_changed_page_that_stays_similar_stays_in_its_cluster(store: Store) ->
     decide(store, A, words_of(1))
     decide(store, B, words_of(1))
     decision = decide(store, A, words_of(1, start=5))
-    assert (decision.kind, decision.duplicate_of, decision.representative) == ("changed", B, A)
+    assert (decision.kind, decision.duplicate_of, decision.representative) == ("changed", B, B)
     assert stored_clusters(store) == {frozenset((A, B))}
     # B, which pointed at A's former content, stands on its own; A repeats it.
     assert query(store, "SELECT url, duplicate_of FROM duplicates") == [(A, B)]
@@ -213,12 +225,12 @@ def test_a_page_that_failed_before_is_decided_afresh(store: Store) -> None:
     assert query(store, "SELECT error FROM pages") == [(None,), (None,)]
 
 
-def test_a_page_that_failed_first_represents_the_cluster_that_it_joins(store: Store) -> None:
+def test_the_page_whose_text_came_first_represents_a_cluster(store: Store) -> None:
     store.decide(PageRecord(url=A, error="timed out"))
     decide(store, B, words_of(1))
     decision = decide(store, A, words_of(1))
-    assert (decision.kind, decision.duplicate_of, decision.representative) == ("duplicate", B, A)
-    assert decide(store, B, words_of(1)).representative == A
+    assert (decision.kind, decision.duplicate_of, decision.representative) == ("duplicate", B, B)
+    assert decide(store, B, words_of(1)).representative == B
 
 
 @pytest.mark.parametrize(

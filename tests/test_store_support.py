@@ -97,15 +97,59 @@ def stored_clusters(source: Store | Database) -> set[frozenset[str]]:
     return {frozenset(group) for group in groups.values()}
 
 
+def linked(
+    contents: dict[str, str], recipe: Recipe = MINHASH, threshold: float | None = None
+) -> set[frozenset[str]]:
+    """Return all pairs that share a key and are similar enough."""
+    threshold = recipe.default_similarity if threshold is None else threshold
+    made = {url: signature_of(content, recipe) for url, content in contents.items()}
+    return {
+        frozenset((a, b))
+        for (a, first), (b, second) in itertools.combinations(made.items(), 2)
+        if set(first.keys()) & set(second.keys()) and similarity(first, second) >= threshold
+    }
+
+
 def brute_force_clusters(
     contents: dict[str, str], recipe: Recipe = MINHASH, threshold: float | None = None
 ) -> set[frozenset[str]]:
     """Connect all pairs that share a key and are similar enough."""
+    groups = {frozenset((url,)) for url in contents}
+    for pair in linked(contents, recipe, threshold):
+        touched = {group for group in groups if pair & group}
+        groups = (groups - touched) | {frozenset().union(*touched)}
+    return groups
+
+
+def assert_every_text_once(
+    source: Store | Database,
+    contents: dict[str, str],
+    recipe: Recipe = MINHASH,
+    threshold: float | None = None,
+) -> None:
+    """Check what clusters promise in any order, by brute force over all pairs.
+
+    Every page is similar to its representative, representatives are not similar to each other
+    (when a key can find them), each cluster lies in one connected component, and a component in
+    which all pages are similar to each other is one cluster.
+    """
     threshold = recipe.default_similarity if threshold is None else threshold
     made = {url: signature_of(content, recipe) for url, content in contents.items()}
-    groups = {frozenset((url,)) for url in made}
-    for (a, first), (b, second) in itertools.combinations(made.items(), 2):
-        if set(first.keys()) & set(second.keys()) and similarity(first, second) >= threshold:
-            touched = {group for group in groups if a in group or b in group}
-            groups = (groups - touched) | {frozenset().union(*touched)}
-    return groups
+    rows = query(
+        source,
+        "SELECT page.url, first.url FROM pages AS page JOIN pages AS first "
+        "ON first.id = page.cluster_id",
+    )
+    assert {url for url, _ in rows} == set(contents)
+    for url, representative in rows:
+        assert similarity(made[url], made[representative]) >= threshold, (url, representative)
+    once = {url for (url,) in query(source, "SELECT url FROM pages WHERE id = cluster_id")}
+    assert once == {representative for _, representative in rows}
+    pairs = linked(contents, recipe, threshold)
+    assert not [pair for pair in pairs if pair <= once]
+    components = brute_force_clusters(contents, recipe, threshold)
+    clusters = stored_clusters(source)
+    assert all(any(cluster <= component for component in components) for cluster in clusters)
+    for component in components:
+        if all(frozenset(pair) in pairs for pair in itertools.combinations(component, 2)):
+            assert component in clusters

@@ -16,9 +16,9 @@ class DecisionKind(StrEnum):
     """The six decisions."""
 
     NEW = "new"
-    """First visit to this URL; no page in the database is similar."""
+    """First visit to this URL; no representative in the database is similar."""
     DUPLICATE = "duplicate"
-    """First visit to this URL; a page in the database is similar."""
+    """First visit to this URL; a page in the database is similar, and so is its representative."""
     UNCHANGED = "unchanged"
     """Seen before, and its words are the same."""
     CHANGED = "changed"
@@ -48,8 +48,8 @@ class Decision:
         ``duplicate`` and ``unchanged``: similarity to `duplicate_of`; ``changed``: similarity to
         the page's own former content; otherwise ``None``.
     representative
-        URL of the first page (lowest id) of the cluster of near-duplicates; the page's own URL
-        when it is that page. ``None`` for ``empty`` and ``failed``.
+        URL of the page that stands for the text: the page itself when it repeats nothing, otherwise
+        one that it is similar to. ``None`` for ``empty`` and ``failed``.
     first_seen
         When the URL was seen for the first time (UTC).
     reason

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,16 +146,27 @@ class Signature:
         """The recipe's kind."""
         return self.recipe.kind
 
-    def keys(self) -> list[int]:
+    def keys(self, secret: bytes = b"") -> list[int]:
         """Return the signed 64-bit keys, ascending; a text without words has none.
 
         Signed, because neither SQLite nor PostgreSQL has unsigned integers.
+
+        Parameters
+        ----------
+        secret
+            Which values go together into a band of ``minhash`` is public, so whoever knows a text
+            can write others that have its keys and little else of it. With a secret the bands are
+            drawn by it: to have a key in common by chance takes a text that is as similar as the
+            key asks for. The keys of ``shingles`` are values and know no secret.
         """
         if self.words == 0:
             return []
         if self.recipe.kind == "shingles":
             return sorted(self.values.astype("<u8").view("<i8").tolist())
         data = self.to_bytes()
+        if secret:
+            drawn = np.frombuffer(data, dtype=_dtype(self.recipe))[_order(secret, self.recipe.size)]
+            data = drawn.tobytes()
         step = len(data) // self.recipe.bands
         digests = b"".join(
             blake2b(
@@ -216,7 +228,7 @@ def similarity(a: Signature, b: Signature) -> float:
 def similarities(one: Signature, others: Sequence[Signature]) -> NDArray[np.float64]:
     """Return the similarity of one signature to each of the others."""
     for other in others:
-        if other.recipe != one.recipe:
+        if other.recipe is not one.recipe and other.recipe != one.recipe:
             raise ValueError(
                 "signatures of different recipes cannot be compared: "
                 f"{one.recipe.to_json()} and {other.recipe.to_json()}"
@@ -245,6 +257,16 @@ def _minimum_hashes(shingles: NDArray[np.uint64], recipe: Recipe) -> NDArray[np.
     for start in range(0, len(folded), MINHASH_CHUNK):
         sketch.update_batch(folded[start : start + MINHASH_CHUNK].tolist())
     return np.asarray(sketch.hashvalues, dtype=np.uint32)
+
+
+@lru_cache(16)
+def _order(secret: bytes, size: int) -> NDArray[np.int64]:
+    """Draw an order of a signature's values; the same on every machine."""
+    digests = [
+        blake2b(number.to_bytes(4, "little"), digest_size=16, key=secret).digest()
+        for number in range(size)
+    ]
+    return np.array(sorted(range(size), key=digests.__getitem__), dtype=np.int64)
 
 
 def _dtype(recipe: Recipe) -> np.dtype[Any]:

@@ -44,7 +44,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """One cluster of near-duplicates: its first page, its size and the URLs of its pages."""
+    """One cluster of near-duplicates: its representative, its size and the URLs of its pages."""
 
     representative: str
     title: str

@@ -3,11 +3,10 @@
 One transaction for several visits costs one wait for the disk and a handful of statements. Nothing
 is reported before the transaction is committed, so the guarantee is that of single transactions.
 
-The short cut: a visit to a URL that is new or whose words are the same, that belongs to no cluster
-or to one, only adds rows. Such visits are decided in memory, on candidates read for the whole batch
-and on the pages of the batch itself, and written together. Any other visit (changed content, a
-page that had no content, a link between two clusters) is decided by `decide.SingleVisit` in its
-turn, after what came before it has been written.
+The short cut: a visit to a URL that is new or whose words are the same only adds rows. Such visits
+are decided in memory, on candidates read for the whole batch and on the pages of the batch itself,
+and written together. Any other visit (changed content, a page that had no content) is decided by
+`decide.SingleVisit` in its turn, after what came before it has been written.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
-from websegment_scrapy.dedup.signature import Signature, similarities
+from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.store import clusters
-from websegment_scrapy.store.clusters import Match
+from websegment_scrapy.store.clusters import Match, best_match
 from websegment_scrapy.store.decide import SingleVisit
 from websegment_scrapy.store.statements import (
     Candidate,
@@ -170,8 +167,6 @@ class Batch:
                 kind, reason = visit.reason
                 return self._add(visit, kind, None, reason)
             match = self._match(visit)
-            if match is not None and len(match.clusters) > 1:
-                return None
             return self._add(
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
@@ -204,31 +199,42 @@ class Batch:
         )
 
     def _match(self, visit: VisitToDecide) -> Match | None:
-        """Find the near-duplicates of a new page; the rules are those of `clusters.find_match`."""
-        signature = visit.signature
-        twin = self._twins.get(signature.content_hash)
+        """Find what a new page repeats; the rules are those of `clusters.find_match`."""
+        twin = self._twins.get(visit.signature.content_hash)
         if twin is not None:
-            return Match(twin.id, twin.url, 1.0, frozenset((twin.cluster_id,)))
+            return Match(twin.id, twin.url, 1.0, twin.cluster_id)
         limit = clusters.MAX_PAGES_PER_KEY
         ids: set[int] = set()
+        crowded = 0
         for key in visit.keys:
             holders = self._holders.get(key)
             if holders is not None:
-                self.crowded_keys += len(holders) >= limit
+                crowded += len(holders) >= limit
                 ids.update(holders[:limit])
-        if not ids:
-            return None
+        self.crowded_keys += crowded
         # A key of another recipe may be the same by chance.
-        pages = [self._candidates[page_id] for page_id in sorted(ids & self._candidates.keys())]
-        if not pages:
-            return None
-        found = similarities(signature, [self._signature(page) for page in pages])
-        hits = np.flatnonzero(found >= self.rules.similarity).tolist()
-        if not hits:
-            return None
-        best = min(hits, key=lambda hit: (-found[hit], pages[hit].id))
-        joined = frozenset(pages[hit].cluster_id for hit in hits)
-        return Match(pages[best].id, pages[best].url, float(found[best]), joined)
+        match = self._best(visit, ids & self._candidates.keys())
+        if match is None and crowded:
+            shared = self.statements.most_shared(
+                visit.keys, clusters.MAX_IDS_PER_KEY, clusters.MAX_VERIFIED
+            )
+            self._fetch(shared)
+            # The pages of this batch are not in the database yet.
+            ids = {*shared, *(row.id for row in self._pages)}
+            match = self._best(visit, ids & self._candidates.keys())
+        return match
+
+    def _best(self, visit: VisitToDecide, ids: Collection[int]) -> Match | None:
+        pages = [self._candidates[page_id] for page_id in sorted(ids)]
+        threshold = self.rules.similarity
+        return best_match(visit.signature, pages, threshold, self._signature, self._fetch)
+
+    def _fetch(self, ids: Collection[int]) -> list[Candidate]:
+        """Return pages of the recipe by their ids, of this batch or from the database."""
+        missing = set(ids) - self._candidates.keys()
+        if missing:
+            self._candidates |= {page.id: page for page in self.statements.candidates(missing)}
+        return [self._candidates[page_id] for page_id in ids if page_id in self._candidates]
 
     def _signature(self, page: Candidate) -> Signature:
         made = self._signatures.get(page.id)
@@ -248,7 +254,7 @@ class Batch:
         cluster = None
         representative = None
         if signature is not None:
-            cluster = page_id if match is None else min(match.clusters)
+            cluster = page_id if match is None else match.cluster
             representative = visit.url if cluster == page_id else None
         target = None if match is None else match.page_id
         shown = None if match is None else match.similarity
@@ -288,7 +294,7 @@ class Batch:
                 self._holders.setdefault(key, []).append(page_id)
             self._keys += [(key, page_id) for key in visit.keys]
             if representative is None:
-                representative = self._url_of(cluster)
+                representative = self._fetch((cluster,))[0].url
         self._visit(visit, page_id, kind, shown, target, reason)
         return Decision(
             kind,
@@ -300,13 +306,6 @@ class Batch:
             self.now,
             reason,
         )
-
-    def _url_of(self, page_id: int) -> str:
-        page = self._candidates.get(page_id)
-        if page is None:
-            (page,) = self.statements.candidates((page_id,))
-            self._candidates[page_id] = page
-        return page.url
 
     def _visit(
         self,

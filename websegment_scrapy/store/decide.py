@@ -1,7 +1,7 @@
 """The rules by which one visit to a page is decided and stored, within one transaction.
 
-This is the general way, which can do everything: replace a page's content, merge and split
-clusters. `batch` takes a short cut for the visits that need none of that.
+This is the general way, which can do everything: replace a page's content, which may split its
+cluster. `batch` takes a short cut for the visits that need nothing of that.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import Signature, similarity
-from websegment_scrapy.store.clusters import Match, find_match, join, leave
+from websegment_scrapy.store.clusters import Match, find_match
+from websegment_scrapy.store.leaving import leave, rules_of
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
-from websegment_scrapy.store.schema import read_recipe
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,7 +37,6 @@ _PAGE = select(
     Page.content_hash,
     Page.signature,
     Page.recipe_id,
-    Page.cluster_id,
     Page.first_seen,
     Page.page_hash,
     Page.parts_counted,
@@ -67,9 +66,8 @@ class _Stored(NamedTuple):
 
     id: int
     signature: Signature | None
-    similarity: float
-    """From which pages were near-duplicates when the signature was stored."""
-    cluster_id: int | None
+    rules: Rules
+    """By which the signature was stored."""
     first_seen: datetime
     page_hash: bytes | None
     parts_counted: bool
@@ -105,6 +103,8 @@ class SingleVisit:
         ------
         LockTooWeak
             Start the transaction again with the lock that it names (PostgreSQL only).
+        ClusterTooLarge
+            Start it again after `leaving.hand_over_all`.
         """
         page = self._page()
         self.adds_parts = self.todo.has_parts and not (page is not None and page.parts_counted)
@@ -148,8 +148,8 @@ class SingleVisit:
         match = self._match(page, signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
         reason = None
-        if page is not None and former is not None and page.cluster_id is not None:
-            leave(self.connection, page.id, page.cluster_id, former, page.similarity)
+        if page is not None and former is not None:
+            leave(self.connection, page.id, former, page.rules)
             match = self._find(signature, page.id)
             same = self.todo.repeats(former.content_hash, page.page_hash)
             kind = DecisionKind.UNCHANGED if same else DecisionKind.CHANGED
@@ -173,13 +173,12 @@ class SingleVisit:
     def _is_of_this_recipe(self, page: _Stored) -> bool:
         return (
             page.signature is not None
-            and page.signature.recipe == self.rules.recipe
-            and page.similarity == self.rules.similarity
+            and page.rules.recipe == self.rules.recipe
+            and page.rules.similarity == self.rules.similarity
         )
 
     def _find(self, signature: Signature, own_id: int) -> Match | None:
-        rules = self.rules
-        return find_match(self.connection, signature, rules.similarity, own_id, rules.recipe_id)
+        return find_match(self.connection, signature, self.rules, own_id)
 
     def _unchanged(self, page: _Stored) -> Decision:
         """Note a visit that found the same words again."""
@@ -237,16 +236,14 @@ class SingleVisit:
         }
         if kind is not DecisionKind.UNCHANGED:
             values["last_changed"] = self.now
-        clusters = frozenset[int]() if match is None else match.clusters
         if page is None:
             page_id = self._insert(values)
         else:
             page_id = page.id
             self._update(page_id, values)
-        representative = min((page_id, *clusters))
+        representative = page_id if match is None else match.cluster
         self._update(page_id, {"cluster_id": representative})
-        join(self.connection, representative, clusters)
-        keys = signature.keys()
+        keys = self.todo.keys
         self.connection.execute(_INSERT_KEYS, [{"key": key, "page_id": page_id} for key in keys])
         if representative == page_id:
             return page_id, self.url
@@ -257,17 +254,16 @@ class SingleVisit:
         row = self.connection.execute(_PAGE, {"key": self.key}).first()
         if row is None:
             return None
-        recipe, threshold = self.rules.recipe, self.rules.similarity
-        if row.recipe_id != self.rules.recipe_id:
-            recipe, threshold = read_recipe(self.connection, row.recipe_id)
+        rules = rules_of(self.connection, row.recipe_id, self.rules)
         signature = None
         if row.signature is not None and row.content_hash is not None:
-            signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
+            signature = Signature.from_bytes(
+                row.signature, rules.recipe, row.words, row.content_hash
+            )
         return _Stored(
             row.id,
             signature,
-            threshold,
-            row.cluster_id,
+            rules,
             row.first_seen,
             row.page_hash,
             row.parts_counted,
@@ -335,8 +331,4 @@ def _needed_lock(page: _Stored | None, match: Match | None) -> ClusterLock:
     """Say how strongly the clusters must be held for what is about to be written."""
     if page is not None and page.signature is not None:
         return ClusterLock.EXCLUSIVE  # it leaves its cluster
-    if match is None:
-        return ClusterLock.NONE
-    if page is not None or len(match.clusters) > 1:
-        return ClusterLock.EXCLUSIVE  # its low id may make it the representative; a merge
-    return ClusterLock.SHARED
+    return ClusterLock.NONE if match is None else ClusterLock.SHARED

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from websegment_scrapy.dedup.signature import Recipe, Signature
+from websegment_scrapy.dedup.signature import Recipe, Signature, similarity
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.schema import read_info
 
@@ -48,15 +48,20 @@ INVARIANTS = {
         "OR (signature IS NULL) <> (content_hash IS NULL) "
         "OR (signature IS NULL) <> (last_changed IS NULL) ORDER BY id"
     ),
-    "clusters whose number is not the lowest id of their pages": (
-        "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
-        "GROUP BY cluster_id HAVING min(id) <> cluster_id ORDER BY cluster_id"
+    "clusters without the page that represents them": (
+        "SELECT page.id FROM pages AS page LEFT JOIN pages AS first "
+        "ON first.id = page.cluster_id WHERE page.cluster_id IS NOT NULL "
+        "AND (first.cluster_id IS NULL OR first.cluster_id <> first.id) ORDER BY page.id"
     ),
-    "duplicates of a page that is in another cluster, has no content or does not exist": (
+    "pages that are new but do not represent their cluster, or the other way round": (
+        "SELECT id FROM pages WHERE cluster_id IS NOT NULL "
+        "AND (decision = 'new') <> (cluster_id = id) ORDER BY id"
+    ),
+    "duplicates of a page that has no content or does not exist": (
         "SELECT page.id FROM pages AS page LEFT JOIN pages AS original "
         "ON original.id = page.duplicate_of_id WHERE page.decision = 'duplicate' "
-        "AND (original.id IS NULL OR original.id = page.id OR original.cluster_id IS NULL "
-        "OR original.cluster_id <> page.cluster_id) ORDER BY page.id"
+        "AND (original.id IS NULL OR original.id = page.id OR original.cluster_id IS NULL) "
+        "ORDER BY page.id"
     ),
     "pages whose decision, match and similarity do not fit together": (
         "SELECT id FROM pages WHERE (decision = 'duplicate') <> (duplicate_of_id IS NOT NULL) "
@@ -71,11 +76,6 @@ INVARIANTS = {
         "SELECT DISTINCT template_counts.host FROM template_counts JOIN sites "
         "ON sites.host = template_counts.host WHERE template_counts.pages < 1 "
         "OR template_counts.pages > sites.template_pages ORDER BY template_counts.host"
-    ),
-    "pages with the same words in different clusters": (
-        "SELECT min(id) FROM pages WHERE content_hash IS NOT NULL "
-        "GROUP BY content_hash, recipe_id "
-        "HAVING min(cluster_id) <> max(cluster_id) ORDER BY 1"
     ),
     "clusters with pages of different recipes": (
         "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
@@ -96,7 +96,7 @@ def integrity(source: Store | Database) -> list[str]:
     database = database_of(source)
     problems: list[str] = []
     with database.read() as connection:
-        read_info(database, connection)
+        secret = read_info(database, connection).secret
         if not database.is_postgresql:
             answers = connection.execute(text("PRAGMA integrity_check")).scalars().all()
             problems += [f"SQLite: {answer}" for answer in answers if answer != "ok"]
@@ -104,7 +104,8 @@ def integrity(source: Store | Database) -> list[str]:
             problems += _problem("rows that refer to a missing row", [row[1] for row in broken])
         for what, query in INVARIANTS.items():
             problems += _problem(what, list(connection.execute(text(query)).scalars()))
-        problems += _keys(connection)
+        problems += _keys(connection, secret)
+        problems += _unlike(connection)
         problems += _circles(connection)
     return problems
 
@@ -117,12 +118,14 @@ def _problem(what: str, found: Sequence[object]) -> list[str]:
     return [f"{what}: {shown}{more}"]
 
 
-def _keys(connection: Connection) -> list[str]:
+def _recipes(connection: Connection) -> dict[int, tuple[Recipe, float]]:
+    rows = connection.execute(text("SELECT id, recipe, similarity FROM recipes"))
+    return {row.id: (Recipe.from_json(row.recipe), row.similarity) for row in rows}
+
+
+def _keys(connection: Connection, secret: bytes) -> list[str]:
     """Check that each page has exactly the keys of its signature."""
-    recipes: dict[int, Recipe] = {
-        row.id: Recipe.from_json(row.recipe)
-        for row in connection.execute(text("SELECT id, recipe FROM recipes"))
-    }
+    recipes = _recipes(connection)
     stored: dict[int, list[int]] = {}
     for page_id, key in connection.execute(text("SELECT page_id, key FROM page_keys")):
         stored.setdefault(page_id, []).append(key)
@@ -137,18 +140,56 @@ def _keys(connection: Connection) -> list[str]:
         if row.signature is not None:
             try:
                 signature = Signature.from_bytes(
-                    row.signature, recipes[row.recipe_id], row.words, row.content_hash
+                    row.signature, recipes[row.recipe_id][0], row.words, row.content_hash
                 )
             except (KeyError, ValueError):
                 damaged.append(row.id)
                 continue
-            wanted = signature.keys()
+            wanted = signature.keys(secret)
         if found != wanted:
             wrong.append(row.id)
     return [
         *_problem("pages whose signature cannot be read", damaged),
         *_problem("pages whose keys are not those of their signature", wrong),
         *_problem("keys of a page that does not exist", sorted(stored)),
+    ]
+
+
+_PAIRS = (
+    "SELECT page.id, page.recipe_id, page.similarity, page.words, page.content_hash, "
+    "page.signature, other.words, other.content_hash, other.signature FROM pages AS page "
+    "JOIN pages AS other ON other.id = page.{column} AND other.recipe_id = page.recipe_id "
+    "WHERE page.{column} <> page.id AND page.signature IS NOT NULL "
+    "AND other.signature IS NOT NULL ORDER BY page.id"
+)
+
+
+def _unlike(connection: Connection) -> list[str]:
+    """Check that pages are similar to their representatives, and to what they repeat as told."""
+    recipes = _recipes(connection)
+    unlike: dict[str, list[int]] = {"cluster_id": [], "duplicate_of_id": []}
+    for column, wrong in unlike.items():
+        rows = connection.execution_options(yield_per=1000).execute(
+            text(_PAIRS.format(column=column))
+        )
+        for page, number, told, *both in rows:
+            try:
+                recipe, threshold = recipes[number]
+                one, other = (
+                    Signature.from_bytes(values, recipe, words, content_hash)
+                    for words, content_hash, values in (both[:3], both[3:])
+                )
+            except (KeyError, ValueError):
+                continue  # told by `_keys`
+            found = similarity(one, other)
+            if found < threshold or (column == "duplicate_of_id" and found != told):
+                wrong.append(page)
+    return [
+        *_problem("pages that are not similar to their representative", unlike["cluster_id"]),
+        *_problem(
+            "pages whose similarity is not that to the page that they repeat",
+            unlike["duplicate_of_id"],
+        ),
     ]
 
 

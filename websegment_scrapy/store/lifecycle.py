@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, select, text, update
 
 from websegment_scrapy.dedup.signature import Signature
-from websegment_scrapy.store.clusters import leave
+from websegment_scrapy.store.leaving import ClusterTooLarge, hand_over_all, leave, rules_of
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
 from websegment_scrapy.store.models import Page, Site, TemplateCount, Visit
-from websegment_scrapy.store.schema import read_info, read_recipe
+from websegment_scrapy.store.schema import read_info
+from websegment_scrapy.store.visit import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,14 @@ __all__ = ["forget", "vacuum"]
 
 CHUNK = 200
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+_WITHOUT_TEXT: dict[str, Any] = {
+    "decision": "failed",
+    **dict.fromkeys(
+        ("signature", "content_hash", "cluster_id", "duplicate_of_id", "similarity", "last_changed")
+    ),
+}
+"""A page that is about to be removed: nothing finds its text any more."""
 
 
 def forget(
@@ -42,12 +51,20 @@ def forget(
             if not database.is_postgresql:
                 # A page's visits go with it; SQLite would search them all for each page.
                 driver.execute("PRAGMA foreign_keys=OFF")
+            large: int | None = None
             try:
                 with connection.begin():
                     count = _forget_some(database, connection, before)
+            except ClusterTooLarge as error:
+                large = error.page_id
             finally:
                 if not database.is_postgresql:
                     driver.execute("PRAGMA foreign_keys=ON")
+        if large is not None:
+            with database.read() as connection:
+                rules = _rules(database, connection)
+            hand_over_all(database.write, large, rules)
+            continue
         if not count:
             if forgotten:
                 _forget_counts(database)
@@ -56,25 +73,34 @@ def forget(
         progress(forgotten)
 
 
+def _rules(database: Database, connection: Connection) -> Rules:
+    info = read_info(database, connection)
+    return Rules(info.recipe, info.similarity, 1, info.recipe_id, info.secret)
+
+
 def _forget_some(database: Database, connection: Connection, before: datetime) -> int:
-    read_info(database, connection)
+    rules = _rules(database, connection)
     if database.is_postgresql:
         connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
     old = connection.execute(
-        select(Page.id, Page.host).where(Page.last_seen < before).order_by(Page.id).limit(CHUNK)
+        select(Page.id, Page.host, Page.cluster_id)
+        .where(Page.last_seen < before)
+        .order_by(Page.id)
+        .limit(CHUNK)
     ).all()
-    for page_id, _ in old:
+    # Representatives last: what is forgotten with them need not find another one.
+    for page_id, _, _ in sorted(old, key=lambda row: (row.id == row.cluster_id, row.id)):
         # Read one by one: each that leaves may change the clusters of the others.
         page = connection.execute(
-            select(
-                Page.signature, Page.words, Page.content_hash, Page.cluster_id, Page.recipe_id
-            ).where(Page.id == page_id)
+            select(Page.signature, Page.words, Page.content_hash, Page.recipe_id).where(
+                Page.id == page_id
+            )
         ).one()
         if page.signature is not None:
-            recipe, similarity = read_recipe(connection, page.recipe_id)
-            former = Signature.from_bytes(page.signature, recipe, page.words, page.content_hash)
-            leave(connection, page_id, page.cluster_id, former, similarity)
-            connection.execute(update(Page).where(Page.id == page_id).values(cluster_id=page_id))
+            its = rules_of(connection, page.recipe_id, rules)
+            former = Signature.from_bytes(page.signature, its.recipe, page.words, page.content_hash)
+            leave(connection, page_id, former, its)
+            connection.execute(update(Page).where(Page.id == page_id).values(**_WITHOUT_TEXT))
     ids = [row.id for row in old]
     for host in sorted({row.host for row in old}):
         own = [row.id for row in old if row.host == host]

@@ -7,8 +7,8 @@ takes advisory locks, which end with its transaction, always in this order:
 1. one lock for its URL and one for every key of its signature, in ascending order. Two pages that
    could be near-duplicates have a key in common, so the second waits for the first. (Pages with the
    same words have all keys in common.)
-2. the cluster lock: *shared* to add pages, alone or to one cluster; *exclusive* to merge clusters
-   or to replace a page's content.
+2. the cluster lock: *shared* to add pages, alone or to a cluster; *exclusive* to replace a page's
+   content, which may take their representative from others.
 
 A batch of decisions takes the locks of all its pages.
 

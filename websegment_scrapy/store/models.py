@@ -39,8 +39,8 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 4
-"""Raised whenever a table, column or view changes, together with a new migration."""
+SCHEMA_VERSION = 5
+"""Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
     "duplicates": """\

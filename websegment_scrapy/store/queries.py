@@ -56,7 +56,11 @@ __all__ = [
 _BATCH = 1000
 
 _Original, _First = aliased(Page, name="original"), aliased(Page, name="first")
-_MEMBERS = select(Page.url, Page.title).where(in_cluster(bindparam("cluster"))).order_by(Page.id)
+_MEMBERS = (
+    select(Page.url, Page.title)
+    .where(in_cluster(bindparam("cluster")))
+    .order_by(Page.cluster_id != Page.id, Page.id)
+)
 
 
 def open_for_reading(url: str) -> Database:

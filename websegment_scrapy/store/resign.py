@@ -24,8 +24,9 @@ from sqlalchemy import func, insert, select, update
 from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.dedup.signature import Recipe, Signature, signature_of
 from websegment_scrapy.exceptions import StoreError
-from websegment_scrapy.store.clusters import find_match, join, leave
+from websegment_scrapy.store.clusters import find_match
 from websegment_scrapy.store.database import Database, TooManyLocks
+from websegment_scrapy.store.leaving import ClusterTooLarge, leave, rules_of
 from websegment_scrapy.store.locks import ClusterLock, lock_schema
 from websegment_scrapy.store.models import Page, PageKey, StoreInfo, StoreRecipe
 from websegment_scrapy.store.queries import database_of
@@ -204,11 +205,15 @@ def _take_over(store: Store, chunk: Sequence[_New]) -> Resigned:
         with store.database.write() as connection:
             return _Chunk(store, connection).take_over(chunk)
 
-    try:
-        return store.patiently(attempt)
-    except TooManyLocks:
-        if len(chunk) == 1:
-            raise
+    while True:
+        try:
+            return store.patiently(attempt)
+        except ClusterTooLarge as large:
+            store.hand_over(large.page_id)
+        except TooManyLocks:
+            if len(chunk) == 1:
+                raise
+            break
     middle = len(chunk) // 2
     a, b = (_take_over(store, part) for part in (chunk[:middle], chunk[middle:]))
     return Resigned(a.pages + b.pages, a.unknown + b.unknown, a.other_text + b.other_text, 0)
@@ -226,7 +231,7 @@ class _Chunk:
         """Re-sign the pages that are of a former recipe and have the same words."""
         keys = [int.from_bytes(new.key[:8], "little", signed=True) for new in chunk]
         for new in chunk:
-            keys += new.signature.keys()
+            keys += self.rules.keys(new.signature)
         self.statements.lock(keys, ClusterLock.EXCLUSIVE)
         ahead = self.statements.read_ahead([Wanted(new.key) for new in chunk], 0)
         known = {page.url_key: page.id for page in ahead.stored}
@@ -241,7 +246,6 @@ class _Chunk:
                     Page.words,
                     Page.content_hash,
                     Page.signature,
-                    Page.cluster_id,
                     Page.recipe_id,
                 ).where(Page.id == known[new.key])
             ).one()
@@ -250,14 +254,13 @@ class _Chunk:
                 continue
             if row.recipe_id == self.rules.recipe_id:
                 continue
-            recipe, similarity = read_recipe(self.connection, row.recipe_id)
-            former = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
-            comparable = new.checked or recipe.normaliser == new.signature.recipe.normaliser
+            rules = rules_of(self.connection, row.recipe_id, self.rules)
+            former = Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash)
+            comparable = new.checked or rules.recipe.normaliser == new.signature.recipe.normaliser
             if comparable and former.content_hash != new.signature.content_hash:
                 other += 1
                 continue
-            assert row.cluster_id is not None
-            leave(self.connection, known[new.key], row.cluster_id, former, similarity)
+            leave(self.connection, known[new.key], former, rules)
             self._place(known[new.key], new.signature)
             pages += 1
         return Resigned(pages, unknown, other, 0)
@@ -265,9 +268,7 @@ class _Chunk:
     def _place(self, page_id: int, signature: Signature) -> None:
         """Store a page's new signature, keys and cluster; its times and visits stay."""
         rules = self.rules
-        match = find_match(self.connection, signature, rules.similarity, page_id, rules.recipe_id)
-        clusters = frozenset[int]() if match is None else match.clusters
-        representative = min((page_id, *clusters))
+        match = find_match(self.connection, signature, rules, page_id)
         self.connection.execute(
             update(Page)
             .where(Page.id == page_id)
@@ -279,9 +280,8 @@ class _Chunk:
                 decision=DecisionKind.NEW if match is None else DecisionKind.DUPLICATE,
                 duplicate_of_id=None if match is None else match.page_id,
                 similarity=None if match is None else match.similarity,
-                cluster_id=representative,
+                cluster_id=page_id if match is None else match.cluster,
             )
         )
-        join(self.connection, representative, clusters)
-        keys = signature.keys()
+        keys = rules.keys(signature)
         self.connection.execute(insert(PageKey), [{"key": key, "page_id": page_id} for key in keys])

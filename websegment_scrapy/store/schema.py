@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -39,23 +40,37 @@ class Info:
     created: datetime
     recipe_id: int
     """Number of recipe and similarity in the table ``recipes``."""
+    secret: bytes = b""
+    """By which the keys of signatures are drawn, if the database was made so."""
 
 
-def prepare(database: Database, recipe: Recipe, similarity: float) -> Info:
+def prepare(
+    database: Database, recipe: Recipe, similarity: float, *, secret_keys: bool = False
+) -> Info:
     """Make the tables in a new database, migrate an older one, refuse one made for something else.
 
     Several processes may do this to the same database at the same moment.
     """
-    migrate(database, recipe, similarity)
+    migrate(database, recipe, similarity, secret_keys=secret_keys)
     with database.read() as connection:
         found = read_info(database, connection)
     _compare(database, "signature recipe", found.recipe.to_json(), recipe.to_json())
     _compare(database, "similarity", repr(found.similarity), repr(similarity))
+    if secret_keys and not found.secret:
+        raise StoreMismatch(
+            f"{database.name} was made without secret keys, but they are asked for: let a crawl "
+            "with them make a new database and bring this one into it by websegment dedup merge, "
+            "or go on without"
+        )
     return found
 
 
 def migrate(
-    database: Database, recipe: Recipe | None = None, similarity: float | None = None
+    database: Database,
+    recipe: Recipe | None = None,
+    similarity: float | None = None,
+    *,
+    secret_keys: bool = False,
 ) -> int:
     """Bring a database to the present schema; return the version that it had (0: new).
 
@@ -69,7 +84,7 @@ def migrate(
         lock_schema(connection)
         version = _version(database, connection)
         if version == 0 and recipe is not None and similarity is not None:
-            _create(database, connection, recipe, similarity)
+            _create(database, connection, recipe, similarity, secret_keys)
         elif 0 < version < SCHEMA_VERSION:
             from websegment_scrapy.store.migrations import upgrade
 
@@ -97,6 +112,7 @@ def read_info(database: Database, connection: Connection) -> Info:
             float(values["similarity"]),
             datetime.fromisoformat(values["created"]),
             int(values["recipe_id"]),
+            bytes.fromhex(values.get("key_secret", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreMismatch(
@@ -172,7 +188,13 @@ def _is_store(connection: Connection) -> bool:
     return inspect(connection).has_table(StoreInfo.__tablename__)
 
 
-def _create(database: Database, connection: Connection, recipe: Recipe, similarity: float) -> None:
+def _create(
+    database: Database,
+    connection: Connection,
+    recipe: Recipe,
+    similarity: float,
+    secret_keys: bool,
+) -> None:
     inspector = inspect(connection)
     for table in [*Base.metadata.tables, *VIEWS]:
         if inspector.has_table(table):
@@ -194,6 +216,8 @@ def _create(database: Database, connection: Connection, recipe: Recipe, similari
         "created": now.isoformat(),
         "recipe_id": "1",
     }
+    if secret_keys:
+        values["key_secret"] = secrets.token_hex(16)
     first = {"id": 1, "recipe": recipe.to_json(), "similarity": similarity, "adopted": now}
     connection.execute(insert(StoreRecipe), first)
     connection.execute(

@@ -205,6 +205,13 @@ class Statements(ABC):
         """Return key and page of the earliest pages, up to `limit` for each key."""
 
     @abstractmethod
+    def most_shared(self, keys: Sequence[int], scan: int, limit: int) -> list[int]:
+        """Return the pages that have most of the keys, up to `limit`.
+
+        Of each key the earliest pages are looked at, up to `scan`.
+        """
+
+    @abstractmethod
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
         """Return those of these pages whose signature is of the recipe."""
 

@@ -119,6 +119,14 @@ class PostgreSQLStatements(Statements):
         )
         return self._send((sql, (_numbers(keys), limit)))[0]
 
+    def most_shared(self, keys: Sequence[int], scan: int, limit: int) -> list[int]:
+        """Count the keys of each page, in the primary key alone."""
+        sql = (
+            f"SELECT found.page_id FROM unnest(%s::bigint[]) AS wanted(key) {_SHARING} "
+            "GROUP BY found.page_id ORDER BY count(*) DESC, found.page_id LIMIT %s::bigint"
+        )
+        return [row[0] for row in self._send((sql, (_numbers(keys), scan, limit)))[0]]
+
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
         """Search by primary key."""
         sql = f"{CANDIDATE} = ANY(%s::bigint[]) AND recipe_id = %s"

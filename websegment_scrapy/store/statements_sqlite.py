@@ -31,6 +31,14 @@ __all__ = ["SQLiteStatements"]
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
 _LAST_ID = 2**63 - 1
 
+# CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
+_SHARING = "FROM json_each(?) AS wanted CROSS JOIN page_keys ON page_keys.key = wanted.value"
+_EARLIEST = (
+    "AND page_keys.page_id <= "
+    "coalesce((SELECT page_id FROM page_keys AS one WHERE one.key = wanted.value "
+    "ORDER BY page_id LIMIT 1 OFFSET ?), ?)"
+)
+
 
 class SQLiteStatements(Statements):
     """SQLite, where the transaction is the only writer; lists travel as JSON."""
@@ -66,21 +74,21 @@ class SQLiteStatements(Statements):
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         """Search once for each key."""
-        # CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
-        sql = (
-            "SELECT page_keys.key, page_keys.page_id FROM json_each(?) AS wanted "
-            "CROSS JOIN page_keys ON page_keys.key = wanted.value"
-        )
+        sql = f"SELECT page_keys.key, page_keys.page_id {_SHARING}"
         wanted = json.dumps(keys)
         found = self._rows(f"{sql} LIMIT ?", wanted, limit)
         if len(found) < limit:
             return found  # so no key has more
-        sql += (
-            " AND page_keys.page_id <= "
-            "coalesce((SELECT page_id FROM page_keys AS one WHERE one.key = wanted.value "
-            "ORDER BY page_id LIMIT 1 OFFSET ?), ?)"
+        return self._rows(f"{sql} {_EARLIEST}", wanted, limit - 1, _LAST_ID)
+
+    def most_shared(self, keys: Sequence[int], scan: int, limit: int) -> list[int]:
+        """Count the keys of each page, in the primary key alone."""
+        sql = (
+            f"SELECT page_keys.page_id {_SHARING} {_EARLIEST} "
+            "GROUP BY page_keys.page_id ORDER BY count(*) DESC, page_keys.page_id LIMIT ?"
         )
-        return self._rows(sql, wanted, limit - 1, _LAST_ID)
+        found = self._rows(sql, json.dumps(keys), scan - 1, _LAST_ID, limit)
+        return [row[0] for row in found]
 
     def candidates(self, ids: Collection[int]) -> list[Candidate]:
         """Search by primary key."""

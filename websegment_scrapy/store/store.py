@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.batch import Batch
 from websegment_scrapy.store.database import Database, StoreUnavailable, TooManyLocks
+from websegment_scrapy.store.leaving import ClusterTooLarge, hand_over_all
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.store.schema import crawl_id, prepare
@@ -73,6 +74,7 @@ class Store:
         recipe: Recipe,
         similarity: float | None = None,
         min_words: int = 15,
+        secret_keys: bool = False,
         patience: float = PATIENCE,
     ) -> Store:
         """Open a database, and make it when it is new.
@@ -88,6 +90,10 @@ class Store:
             Similarity from which pages are near-duplicates; ``None``: the recipe's own.
         min_words
             Pages with fewer words are ``empty``.
+        secret_keys
+            Draw the keys of signatures by a secret of the database's own, made with the database,
+            so that nobody outside can write pages that crowd the keys of another. It is a property
+            of the database: one that has it keeps it, one that was made without is refused.
         patience
             Seconds that a decision is tried again while the database cannot be reached or written.
         """
@@ -99,11 +105,12 @@ class Store:
             raise StoreError(f"min_words is {min_words!r}: accepted is 1 and above")
         database = Database.open(url, create=True)
         try:
-            info = prepare(database, recipe, float(similarity))
+            info = prepare(database, recipe, float(similarity), secret_keys=secret_keys)
         except BaseException:
             database.close()
             raise
-        return cls(database, Rules(recipe, float(similarity), min_words, info.recipe_id), patience)
+        rules = Rules(recipe, float(similarity), min_words, info.recipe_id, info.secret)
+        return cls(database, rules, patience)
 
     def decide(self, record: PageRecord) -> Decision:
         """Decide one visit and write it down, in one transaction."""
@@ -172,10 +179,16 @@ class Store:
                 return self.patiently(attempt)
             except LockTooWeak as weak:
                 strength = weak.needed
+            except ClusterTooLarge as large:
+                self.hand_over(large.page_id)
             except ValueError as error:
                 raise StoreError(
                     f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
                 ) from error
+
+    def hand_over(self, page_id: int) -> None:
+        """Let pages stand without one that is about to leave their cluster, in short steps."""
+        self.patiently(lambda: hand_over_all(self.database.write, page_id, self.rules))
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Try again while the database cannot be reached or written."""

@@ -26,6 +26,12 @@ class Rules:
     min_words: int
     recipe_id: int = 1
     """Number of recipe and similarity in the table ``recipes``."""
+    secret: bytes = b""
+    """By which the database draws the keys of signatures; empty: as anyone would."""
+
+    def keys(self, signature: Signature) -> list[int]:
+        """Return the keys by which a signature is found in this database."""
+        return signature.keys(self.secret)
 
 
 class VisitToDecide:
@@ -74,7 +80,7 @@ class VisitToDecide:
                 f"the record of {self.url} has {self.words} words but no signature: give both"
             )
         else:
-            self.keys = signature.keys()
+            self.keys = rules.keys(signature)
 
     @property
     def signature(self) -> Signature:
