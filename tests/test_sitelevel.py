@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 
@@ -359,6 +360,66 @@ def content(tree: PageTree, node: int) -> str:
     if not form or form == f"<{tag}>":
         return ""
     return form.removeprefix(f"<{tag}>") if tag in TRANSPARENT else f"{form}</{tag}>"
+
+
+def words_for(author: str, paragraph: int, count: int = 40) -> str:
+    chooser = random.Random(f"{author} {paragraph}")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return " ".join("".join(chooser.choices(letters, k=6)) for _ in range(count))
+
+
+def shared_host(author: str, number: int, paragraphs: list[str]) -> str:
+    """Return a page of a shared host: its menu and notice, and somebody's paragraphs."""
+    menu = "".join(f"<li><a href=/{name}>All {name} of the host</a>" for name in ("news", "people"))
+    notice = words_for("host", 0)
+    own = "".join(f"<p>{each}</p>" for each in paragraphs)
+    return (
+        f"<body><ul>{menu}</ul><div><h1>{author} writes {sentence(number)}</h1>{own}</div>"
+        f"<footer><p>{notice}</p></footer></body>"
+    )
+
+
+@pytest.mark.parametrize("length", [12, 40, 90])
+@pytest.mark.parametrize("hostile", [6, 12, 80])
+def test_a_part_of_a_host_cannot_make_a_template_of_a_text_of_another(
+    hostile: int, length: int
+) -> None:
+    texts = [words_for("victim", each, length) for each in range(5)]
+    victim = shared_host("victim", 0, texts)
+    others = [
+        shared_host("others", number, [words_for("others", 10 * number + k) for k in range(3)])
+        for number in range(1, 20)
+    ]
+    attack = [
+        shared_host("attacker", number, [*texts, words_for("attacker", number)])
+        for number in range(100, 100 + hostile)
+    ]
+    left = left_of(victim, counted([victim, *others, *attack]))
+    assert all(text in left for text in texts)
+    assert "people" not in left
+    assert words_for("host", 0) not in left
+
+
+def test_a_part_of_a_host_cannot_take_single_paragraphs_away() -> None:
+    texts = [words_for("victim", each, 60) for each in range(6)]
+    victim = shared_host("victim", 0, texts)
+    others = [
+        shared_host("others", number, [words_for("others", number)]) for number in range(1, 20)
+    ]
+    attack = [
+        shared_host("attacker", number, [texts[0], words_for("attacker", number)])
+        for number in range(100, 106)
+    ]
+    assert texts[0] in left_of(victim, counted([victim, *others, *attack]))
+
+
+def test_a_short_note_below_many_articles_is_still_a_template() -> None:
+    note = "Jane Miller writes about gardens and lives in a small house by the sea with two cats"
+    pages = [
+        shared_host("author", number, [words_for("author", number, 200)]) for number in range(20)
+    ]
+    signed = [each.replace("<footer>", f"<p>{note}</p><footer>") for each in pages[:6]]
+    assert note not in left_of(signed[0], counted(signed + pages[6:]))
 
 
 @given(st.lists(st.lists(st.integers(0, 15), unique=True, min_size=1), min_size=1, max_size=30))

@@ -71,6 +71,9 @@ class Config:
         Main texts with fewer words are ``empty``: too little to compare.
     database
         SQLAlchemy URL of the dedup database.
+    secret_keys
+        A new database draws the keys of signatures by a secret of its own, so that no page can be
+        written to crowd the keys of another.
     drop_duplicates
         Drop the items of near-duplicate pages (``NearDuplicate``).
     drop_unchanged
@@ -110,6 +113,7 @@ class Config:
     similarity: float | None = None
     min_words: int = 15
     database: str = "sqlite:///websegment.db"
+    secret_keys: bool = False
     drop_duplicates: bool = False
     drop_unchanged: bool = False
     site_templates: bool = True

@@ -145,6 +145,7 @@ class DedupPipeline:
             recipe=RECIPES[self.config.signature],
             similarity=self.config.similarity,
             min_words=self.config.min_words,
+            secret_keys=self.config.secret_keys,
         )
 
     def _record(self, page: CrawledPage) -> PageRecord:

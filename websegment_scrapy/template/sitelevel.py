@@ -12,6 +12,17 @@ rule needs more care, because 10 % of 8 pages is a single page:
   be on a quarter of the pages, one of fewer than 12 on half;
 - a page that says the same as one counted before is not counted: many copies of one page do not
   make its content a template.
+
+A site is not one author. What some of its pages repeat may be what another page is for: a press
+release, a licence, a post that others quote, or text that somebody on a shared host repeats so that
+it vanishes elsewhere. Menus, footers and notes on cookies are on most pages. So running text of a
+page (`BODY_LETTERS`) is a template only when it is on most pages of the site (`BODY_THETA`);
+shorter pieces of it as well when they are most of what the page has (`OWN_SHARE`); and a page that
+would be left with next to nothing keeps its running text unless nearly all pages have it
+(`SITE_THETA`).
+
+That is decided by what each page has, not by where it stands: on a forum or a wiki the pages of an
+author have no folder of their own.
 """
 
 from __future__ import annotations
@@ -49,6 +60,22 @@ THETA = 0.10
 MEDIUM_THETA, SHORT_THETA = 0.25, 0.50
 """The same for parts of medium length and for short ones (`hashes.length_class`)."""
 
+BODY_LETTERS = 250
+"""Letters of running text, about 45 words, from which on a part may be what a page is for."""
+
+RUNNING_LETTERS = 40
+"""Letters of a text outside of links from which on it is running text."""
+
+BODY_THETA, SITE_THETA = 0.50, 0.90
+"""Share of pages on which such a part is a template, and the same where a page has little else:
+no part of a host can have its way with another unless it is that much of the host."""
+
+OWN_SHARE = 0.5
+"""Share of a page's letters that what fewer pages repeat may not take away from it."""
+
+LEFT_LETTERS = 80
+"""A page that would be left with fewer letters, about 15 words, has little else."""
+
 MIN_COUNT = 5
 """Pages on which a template occurs at least."""
 
@@ -77,10 +104,13 @@ class SiteVerdict:
         Pages that were counted.
     templates
         Hashes of the parts that are templates, ascending.
+    shares
+        On which share of the pages each of them is.
     """
 
     pages: int
     templates: NDArray[np.int64]
+    shares: NDArray[np.float64]
 
 
 def needed_pages(pages: int, theta: float = THETA) -> tuple[int, int, int]:
@@ -115,7 +145,9 @@ def site_verdict(
     if pages < min_pages:
         return None
     needed = np.array([*needed_pages(pages, theta), pages + 1])
-    return SiteVerdict(pages, np.sort(parts[counts >= needed[parts & 3]]))
+    chosen = np.flatnonzero(counts >= needed[parts & 3])
+    chosen = chosen[np.argsort(parts[chosen])]
+    return SiteVerdict(pages, parts[chosen], counts[chosen] / pages)
 
 
 class SiteCounter:
@@ -159,12 +191,50 @@ def template_nodes(
     when more than 85 % of the characters of its HTML do (text and tags without attributes;
     elements without text weigh nothing). Such a node may hold content: what lies
     in it stays what it is, unless it is short (`REST_LETTERS`) and the node none of ``html``,
-    ``body``, ``main`` and ``article``. Without a verdict nothing is a template.
+    ``body``, ``main`` and ``article``. A part with running text must be on most pages
+    (`BODY_THETA`, `SITE_THETA`). Without a verdict nothing is a template.
     """
     if verdict is None or not len(tree) or not len(verdict.templates):
         return np.zeros(len(tree), dtype=bool)
     hashed = hashed or hash_nodes(tree)
-    inside = _spread(tree, hashed.part & np.isin(hashed.hashes.view(np.int64), verdict.templates))
+    share, running = _shares(hashed, verdict), _running_letters(tree, hashed)
+    letters = np.where(tree.visible & (tree.text_end > tree.text_start), hashed.letters, 0)
+
+    def templates(theta: float, least: int) -> tuple[NDArray[np.bool_], int]:
+        parts = (share > 0) & ((share >= theta) | (running < least))
+        found = _template_nodes(tree, hashed, parts)
+        return found, int(letters[~found].sum())
+
+    found, left = templates(BODY_THETA, BODY_LETTERS)
+    careful, most = templates(BODY_THETA, RUNNING_LETTERS)
+    if left < OWN_SHARE * most:
+        found, left = careful, most
+    if left < LEFT_LETTERS:
+        careful, most = templates(SITE_THETA, RUNNING_LETTERS)
+        return careful if most >= BODY_LETTERS else found
+    return found
+
+
+def _shares(hashed: HashedNodes, verdict: SiteVerdict) -> NDArray[np.float64]:
+    """Return on which share of the site's pages each node is, 0 for what is no template."""
+    own = hashed.hashes.view(np.int64)
+    place = np.minimum(np.searchsorted(verdict.templates, own), len(verdict.templates) - 1)
+    known = hashed.part & (verdict.templates[place] == own)
+    return np.where(known, verdict.shares[place], 0.0)
+
+
+def _running_letters(tree: PageTree, hashed: HashedNodes) -> NDArray[np.int64]:
+    """Count the letters of running text in each node: texts of some length outside of links."""
+    is_text = tree.text_end > tree.text_start
+    running = is_text & (hashed.letters >= RUNNING_LETTERS) & ~_spread(tree, tree.link >= 0)
+    return _below(tree, np.where(running, hashed.letters, 0))
+
+
+def _template_nodes(
+    tree: PageTree, hashed: HashedNodes, parts: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Spread the parts that are templates over the page."""
+    inside = _spread(tree, parts)
     text = _below(tree, tree.text_end - tree.text_start)
     covered_text = _below(tree, np.where(inside, tree.text_end - tree.text_start, 0))
     inside |= (covered_text == text) & (text > 0)
