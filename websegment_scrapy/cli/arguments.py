@@ -16,6 +16,7 @@ __all__ = [
     "add_json",
     "add_limit",
     "add_output",
+    "add_raw_csv",
     "add_render",
     "add_snapshots",
     "add_workers",
@@ -98,6 +99,17 @@ def add_format(
     """Add ``--format``, how rows are written (`output.write_rows`), and where to."""
     parser.add_argument("--format", choices=FORMATS, default=default, help=text)
     add_output(parser, "write to a file")
+
+
+def add_raw_csv(parser: argparse.ArgumentParser) -> None:
+    """Add ``--raw-csv`` where cells come from pages (`output.write_rows`)."""
+    parser.add_argument(
+        "--raw-csv",
+        action="store_true",
+        help="CSV: write cells as they are; otherwise one that a spreadsheet would run as a "
+        "formula (it begins with =, +, -, @, a tab or a line break) gets an apostrophe before it, "
+        "and control characters are shown as \\x1b",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser, text: str = "write here (default: stdout)") -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.cli.extract import extract_page
 from websegment_scrapy.cli.inputs import add_input_arguments, each_page, report_failure
+from websegment_scrapy.cli.output import printable, to_json
 from websegment_scrapy.config import SIGNATURE_KINDS, Config
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.dedup.signature import RECIPES, signature_of, similarity
@@ -51,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     answer = _compare(pages[0], pages[1], args.signature, args.similarity)
     if args.json:
-        json.dump(answer, sys.stdout, ensure_ascii=False)
-        print()
+        print(to_json(answer))
     else:
         _print_answer(answer)
     return 0
@@ -113,7 +111,8 @@ def _print_answer(answer: dict[str, object]) -> None:
     pages = answer["pages"]
     assert isinstance(pages, list)
     for name, page in zip("AB", pages, strict=True):
-        print(f"{name}: {page['title'] or '(no title)'}, {page['words']} words, {page['url']}")
+        title, url = printable(page["title"] or "(no title)"), printable(page["url"])
+        print(f"{name}: {title}, {page['words']} words, {url}")
     print(f"near-duplicates: {'yes' if answer['near_duplicates'] else 'no'}")
     if not answer["enough_words"]:
         print(f"one of them has fewer than {Config().min_words} words: too little to compare")
@@ -130,6 +129,6 @@ def _print_answer(answer: dict[str, object]) -> None:
     for passage in passages[:SHOWN]:
         found = passage.split()
         shown = passage if len(found) <= WORDS else " ".join(found[:WORDS]) + " …"
-        print(f"shared, {len(found)} words: {shown}")
+        print(f"shared, {len(found)} words: {printable(shown)}")
     if len(passages) > SHOWN:
         print(f"and {len(passages) - SHOWN} more shared passages")

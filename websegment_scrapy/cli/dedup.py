@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from websegment_scrapy.cli import resign
-from websegment_scrapy.cli.arguments import add_database, add_format
-from websegment_scrapy.cli.output import open_output, write_rows
+from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
+from websegment_scrapy.cli.output import open_output, printable, write_rows
 from websegment_scrapy.store import lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
@@ -45,6 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             "jsonl" if name == "export" else "table",
             text="how to write the answer (default: %(default)s)",
         )
+        add_raw_csv(question)
         question.set_defaults(run=run, answer=answer)
         return question
 
@@ -168,7 +169,7 @@ def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     if args.format == "table":
         write_rows([{"what": name, "value": value} for name, value in row.items()], "table", out)
     else:
-        write_rows([row], args.format, out)
+        write_rows([row], args.format, out, raw_csv=args.raw_csv)
     return 0
 
 
@@ -184,14 +185,15 @@ def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         for number, each in enumerate(found, start=1)
         for url in each.urls
     )
-    write_rows(rows, args.format, out, columns)
+    write_rows(rows, args.format, out, columns, raw_csv=args.raw_csv)
     return 0
 
 
 def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     story = queries.story(database, args.url)
     if story is None:
-        print(f"{args.url} is not in {database.name}: no crawl has stored it", file=sys.stderr)
+        said = f"{args.url} is not in {database.name}: no crawl has stored it"
+        print(printable(said), file=sys.stderr)
         return 1
     if args.format == "jsonl":
         write_rows([asdict(story)], "jsonl", out)
@@ -202,7 +204,7 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         page += [{"what": "same cluster", "value": url} for url in story.cluster]
         write_rows(page, "table", out)
         out.write("\n")
-    write_rows(visits, args.format, out)
+    write_rows(visits, args.format, out, raw_csv=args.raw_csv)
     return 0
 
 
@@ -228,15 +230,16 @@ def _write_all(
 ) -> int:
     """Write rows of a kind with all their columns, also where there is no row."""
     columns = [field.name for field in fields(kind)]
-    write_rows(map(asdict, found), args.format, out, columns)
+    write_rows(map(asdict, found), args.format, out, columns, raw_csv=args.raw_csv)
     return 0
 
 
 def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     problems = integrity(database)
     if problems or args.format != "table":
-        write_rows([{"problem": problem} for problem in problems], args.format, out, ["problem"])
-    shown = "; ".join(problems) if args.output else f"{len(problems)} problems"
+        rows = [{"problem": problem} for problem in problems]
+        write_rows(rows, args.format, out, ["problem"], raw_csv=args.raw_csv)
+    shown = printable("; ".join(problems)) if args.output else f"{len(problems)} problems"
     print(f"{database.name}: {shown if problems else 'sound'}", file=sys.stderr)
     former = former_pages(database)
     if former:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.cli.arguments import add_output
@@ -12,7 +11,7 @@ from websegment_scrapy.cli.inputs import (
     each_page,
     report_failure,
 )
-from websegment_scrapy.cli.output import open_output
+from websegment_scrapy.cli.output import open_output, printable_text, to_json
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.extraction import Extraction, extract
 
@@ -40,7 +39,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Extract every input; texts of several pages are separated by a form feed."""
+    """Extract every input; texts of several pages are separated by a form feed.
+
+    Texts have no control characters of their own but line break and tab (`printable_text`).
+    """
     failed = False
     separator = ""
     with open_output(args.output) as output:
@@ -50,9 +52,10 @@ def run(args: argparse.Namespace) -> int:
                 failed = True
             elif args.json:
                 page = {"url": result.url, "title": result.title, "main_text": result.main_text}
-                output.write(json.dumps(page, ensure_ascii=False) + "\n")
+                output.write(to_json(page) + "\n")
             else:
-                output.write(f"{separator}{result.main_text}\n")
+                text = printable_text(result.main_text, terminal=output.isatty())
+                output.write(f"{separator}{text}\n")
                 separator = "\f"
     return 1 if failed else 0
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from websegment_scrapy.cli.arguments import add_render, add_workers
+from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import MAIN_TEXTS, Config
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
@@ -197,4 +198,4 @@ def _fetch(url: str) -> tuple[bytes, str, str | None]:
 
 def report_failure(source: str, error: WebsegmentError) -> None:
     """Name a failed input and the reason in one line on standard error."""
-    print(f"websegment: {source}: {error}", file=sys.stderr)
+    print(printable(f"websegment: {source}: {error}"), file=sys.stderr)

@@ -1,10 +1,17 @@
-"""What the commands write: rows as table, JSON lines or CSV; figures as tables or JSON."""
+r"""What the commands write: rows as table, JSON lines or CSV; figures as tables or JSON.
+
+Titles, addresses and texts come from strangers' pages. What a terminal would obey (escape
+sequences, marks that turn the direction of a line) is shown as ``\x1b`` and so on; JSON has
+escapes of its own for it. What a spreadsheet would run as a formula begins with an apostrophe in
+CSV, which makes it a text.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import json
+import re
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -13,11 +20,31 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["FORMATS", "Row", "open_output", "write_results", "write_rows"]
+__all__ = [
+    "FORMATS",
+    "Row",
+    "open_output",
+    "printable",
+    "printable_text",
+    "to_json",
+    "write_results",
+    "write_rows",
+]
 
 FORMATS = ("table", "jsonl", "csv")
 CELL = 80
 """Characters of a value that the table shows."""
+
+_TURNING = "\u2028\u2029\u202a-\u202e\u2066-\u2069"
+"""Line and paragraph separator, embeddings, overrides and isolates of direction."""
+
+_CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_TURNING}]")
+_OBEYED_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_TURNING}]")
+_FORMULA = re.compile("[=+@\uff1d\uff0b\uff20\uff0d\t\r\n-]")
+"""How a cell begins that a spreadsheet takes for a formula (OWASP, "CSV Injection")."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?", re.ASCII)
 
 Row = dict[str, Any]
 
@@ -32,27 +59,68 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         yield output
 
 
+def printable(text: object) -> str:
+    """Return a text as one line in which a terminal finds nothing to obey."""
+    return _OBEYED_IN_LINE.sub(_escape, str(text))
+
+
+def printable_text(text: str, *, terminal: bool) -> str:
+    """Return a text of many lines without control characters but line break and tab.
+
+    Marks of direction are part of the text, as Arabic and Hebrew have them; only on a terminal they
+    are shown instead.
+    """
+    obeyed = _OBEYED if terminal else _CONTROL_IN_TEXT
+    return obeyed.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
+    """Return a value as JSON in which nothing stands that a terminal would obey."""
+    found = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", found)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def write_results(path: str | None, tables: Sequence[str], value: Any) -> None:
     """Write a value as JSON to ``path``, and tables to standard output unless that is the path."""
     if path:
         with open_output(path) as output:
-            json.dump(value, output, ensure_ascii=False, indent=1)
-            output.write("\n")
+            output.write(to_json(value, indent=1) + "\n")
     if path != "-":
         sys.stdout.write("\n\n".join(tables) + "\n")
 
 
 def write_rows(
-    rows: Iterable[Row], style: str, out: TextIO, columns: Sequence[str] | None = None
+    rows: Iterable[Row],
+    style: str,
+    out: TextIO,
+    columns: Sequence[str] | None = None,
+    *,
+    raw_csv: bool = False,
 ) -> None:
-    """Write rows; `columns` names those of an answer that may have no row."""
+    """Write rows.
+
+    Parameters
+    ----------
+    rows, style, out
+        What, in which of `FORMATS`, and where to.
+    columns
+        Names those of an answer that may have no row.
+    raw_csv
+        Whether cells of CSV stay as they are, formulas and control characters too.
+    """
     if style == "jsonl":
-        out.writelines(json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in rows)
+        out.writelines(to_json(row) + "\n" for row in rows)
         return
     rows = iter(rows)
     first = next(rows, None)
     names = list(columns or first or ())
-    cells = ([_cell(row[name]) for name in names] for row in _chain(first, rows))
+    make = _safe_cell if style == "csv" and not raw_csv else _cell
+    cells = ([make(row[name]) for name in names] for row in _chain(first, rows))
     if style == "csv":
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(names)
@@ -89,6 +157,15 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
+def _safe_cell(value: object) -> str:
+    """Return a cell of CSV that a spreadsheet and a terminal take for a text."""
+    cell = _cell(value)
+    if not isinstance(value, str):
+        return cell
+    is_formula = _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return ("'" if is_formula else "") + printable_text(cell, terminal=True)
+
+
 def _short(cell: str) -> str:
-    cell = " ".join(cell.split())
+    cell = printable(" ".join(cell.split()))
     return cell if len(cell) <= CELL else cell[: CELL - 1] + "…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import AnalyzedPage, analyze
@@ -13,7 +12,7 @@ from websegment_scrapy.cli.inputs import (
     each_page,
     report_failure,
 )
-from websegment_scrapy.cli.output import open_output
+from websegment_scrapy.cli.output import open_output, to_json
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import get_engine
@@ -85,7 +84,7 @@ def segment_page(task: PageTask) -> str:
             found["leaves"], leaf_evidence(page), leaf_rules(page), strict=True
         ):
             leaf["evidence"], leaf["rule"] = evidence, rule
-    return json.dumps(found, ensure_ascii=False)
+    return to_json(found)
 
 
 def explain(page: AnalyzedPage) -> dict[str, Any] | None:

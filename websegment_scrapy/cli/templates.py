@@ -6,8 +6,8 @@ import sys
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_database, add_format
-from websegment_scrapy.cli.output import open_output, write_rows
+from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
+from websegment_scrapy.cli.output import open_output, printable, write_rows
 from websegment_scrapy.config import Config
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.database import Database
@@ -53,6 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="forget the site's counts, such as after a new design: its pages count anew",
     )
     add_format(parser)
+    add_raw_csv(parser)
     parser.set_defaults(run=run)
 
 
@@ -72,13 +73,13 @@ def run(args: argparse.Namespace) -> int:
             if args.format == "table":
                 columns.remove("part")
             rows = ({name: asdict(each)[name] for name in columns} for each in found)
-            write_rows(rows, args.format, out, columns)
+            write_rows(rows, args.format, out, columns, raw_csv=args.raw_csv)
     finally:
         database.close()
     said = f"{len(found)} templates on {pages} counted pages"
     if pages < args.min_pages:
         said = f"{pages} pages counted, fewer than {args.min_pages}: nothing is said about it yet"
-    print(f"{host}: {said}", file=sys.stderr)
+    print(f"{printable(host)}: {said}", file=sys.stderr)
     return 1 if pages < args.min_pages else 0
 
 
@@ -89,5 +90,5 @@ def _forget(url: str, host: str) -> int:
             pages = forget_site(connection, host)
     finally:
         database.close()
-    print(f"{host}: the counts of {pages} pages are forgotten", file=sys.stderr)
+    print(f"{printable(host)}: the counts of {pages} pages are forgotten", file=sys.stderr)
     return 0
