@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.bench.hostile_watch import MARK, Peaks, Watch
@@ -16,7 +20,6 @@ from websegment_scrapy.bench.hostile_web import SITE_ADDRESSES, THIRD_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 __all__ = ["CrawlOrder", "CrawlRun", "run_crawl"]
 
@@ -79,7 +82,7 @@ def run_crawl(folder: Path, order: CrawlOrder, tick: Callable[[int], None]) -> C
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("items.jsonl", "failures.jsonl", "stats.json"):
         (folder / name).unlink(missing_ok=True)
-    temporary = folder / "tmp"
+    temporary = _temporary(folder)
     temporary.mkdir(exist_ok=True)
     mark = uuid.uuid4().hex
     run = CrawlRun(folder)
@@ -105,12 +108,20 @@ def run_crawl(folder: Path, order: CrawlOrder, tick: Callable[[int], None]) -> C
         process.kill()
         process.wait()
         watch.end()
+        if order.kill_after is None:  # else the next crawl is to find what this one left
+            shutil.rmtree(temporary, ignore_errors=True)
     run.peaks = watch.peaks
     run.items = _lines(folder / "items.jsonl")
     run.failures = _lines(folder / "failures.jsonl")
     if (folder / "stats.json").exists():
         run.stats = json.loads((folder / "stats.json").read_text())
     return run
+
+
+def _temporary(folder: Path) -> Path:
+    """Return a folder's own TMPDIR: short, for the browser puts a socket there (107 bytes)."""
+    name = blake2b(str(folder).encode(), digest_size=4).hexdigest()
+    return Path(tempfile.gettempdir()) / f"wsb{name}"
 
 
 def _follow(

@@ -18,6 +18,10 @@ WRITE_SEEN = (
 BUSY = (
     "const busy = ms => { const end = performance.now() + ms; while (performance.now() < end); };"
 )
+LEAVE = "tricks(() => setTimeout(() => { busy(150); location = '@neighbour@'; busy(250); }, 0));"
+"""The page is asked for its HTML while it is busy, and has to leave while it is busy still: then it
+is written out first and leaves right after, so that the address asked for last is another's."""
+
 LONG = "<div id='long' hidden></div>"
 FILL = "document.getElementById('long').innerHTML = '<i>a</i>'.repeat(300000);"
 """Makes the page long, so that writing it out takes a while."""
@@ -96,12 +100,12 @@ def _odd(name: str, before: str, odd: str) -> Kind:
 OTHERS = (
     scripted(
         "voice-observer",
-        WRITE_SEEN + BUSY + "tricks(() => { location = '@victim@'; busy(400); });",
+        WRITE_SEEN + BUSY + "tricks(() => { location = '@victim@'; busy(300); });",
         site=0,
     ),
     scripted(
         "voice-neighbour",
-        WRITE_SEEN + BUSY + "tricks(() => { location = '@neighbour@'; busy(400); });",
+        WRITE_SEEN + BUSY + LEAVE,
     ),
     scripted(
         "voice-delayed",
