@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 whose routes a test programs."""
+"""A real HTTP server on a loopback address whose routes a test programs."""
 
 from __future__ import annotations
 
@@ -44,12 +44,15 @@ class Site:
     without a route is a 404. A route with a query is preferred to one without.
     """
 
-    def __init__(self, routes: Mapping[str, str | Route] | None = None) -> None:
+    def __init__(
+        self, routes: Mapping[str, str | Route] | None = None, address: str = "127.0.0.1"
+    ) -> None:
+        self.address = address
         self.routes: dict[str, str | Route] = dict(routes or {})
         self.hits: Counter[str] = Counter()
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self._closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((address, 0), _Handler)
         self._server.site = self
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
@@ -75,7 +78,7 @@ class Site:
         return int(self._server.server_address[1])
 
     def url(self, path: str = "/") -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"http://{self.address}:{self.port}{path}"
 
     def route_of(self, path: str) -> Route:
         found = self.routes.get(path, self.routes.get(path.partition("?")[0]))

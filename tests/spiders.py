@@ -82,3 +82,23 @@ class ManyItems(PageSpider):
         yield DataclassItem(url=f"{response.url}#dataclass")
         yield AttrsItem(url=f"{response.url}#attrs")
         yield NarrowItem(url=f"{response.url}#narrow")
+
+
+class CookieSpider(PageSpider):
+    """Brings a cookie of its own."""
+
+    name = "cookies"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            yield scrapy.Request(url, dont_filter=True, cookies={"own": "2"})
+
+
+class StayingSpider(PageSpider):
+    """Stays on the hosts of the URLs that it is given."""
+
+    name = "staying"
+
+    def __init__(self, urls: list[str], meta: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(urls, meta, **kwargs)
+        self.allowed_domains = sorted({url.split("/")[2].partition(":")[0] for url in urls})

@@ -21,6 +21,7 @@ SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 # Only for this example: its sites are served from this machine (127.0.0.1, three ports from
 # DEMO_PORT on), and the crawl ends in a table instead of a log.
 DEMO_PORT = 8651
+WEBSEGMENT_PRIVATE_HOSTS = ["127.0.0.1"]  # pages may not reach this machine unless it is named
 EXTENSIONS = {
     "demo.server.DemoWeb": 100,
     "demo.report.Report": 500,

@@ -26,6 +26,7 @@ from websegment_scrapy.crawl.keeping import KeeperError, refusal
 from websegment_scrapy.crawl.media import is_html, media_type, too_large
 from websegment_scrapy.crawl.navigation import Navigation, Opening, TooLargeError
 from websegment_scrapy.crawl.responses import file_response, page_response
+from websegment_scrapy.crawl.rules import why_not
 from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.crawl.navigation import Snapshot
 
 __all__ = [
+    "NotAllowedError",
     "PrivateAddressRefused",
     "RenderHandler",
     "RenderMemoryError",
@@ -59,6 +61,10 @@ class RenderTimeoutError(WebsegmentError, TimeoutError):
 
 class RenderMemoryError(WebsegmentError, MemoryError):
     """A page took more than ``WEBSEGMENT_RENDER_MEMORY`` in the browser."""
+
+
+class NotAllowedError(WebsegmentError):
+    """A page ended where ``allowed_domains`` or robots.txt do not let the crawl go."""
 
 
 class PrivateAddressRefused(WebsegmentError, IgnoreRequest):
@@ -159,6 +165,10 @@ class RenderHandler(BrowsingHandler):
                 self._slots.release()
             else:  # playwright_include_page: the place is the user's until the page is closed
                 page.once("close", lambda *_: self._slots.release())
+        if response.url != request.url:
+            reason = await why_not(self._crawler, request, response.url)
+            if reason is not None:
+                raise NotAllowedError(reason)
         return response
 
     async def _render(self, request: Request, spider: Spider | None) -> Response:

@@ -29,7 +29,7 @@ MAX_REMEMBERED = 1000
 RECENT_SECONDS = 3.0
 """A page that crashes was ended by the keeper if that told so within this time."""
 
-_PREFIX = "websegment-browser-"
+_PREFIX = "websegment-"  # short: the browser puts a socket there, whose path may have 107 bytes
 
 
 class KeeperError(WebsegmentError):

@@ -60,6 +60,8 @@ _MAX_DOCUMENTS = 50
 """Documents that are remembered of one page: one that goes on and on is not followed for ever."""
 
 _READ_BYTES = 2**20
+_GONE = ("context", "frame", "navigated", "world")
+"""Words of the browser's messages when the document that was asked is no longer there."""
 
 
 class TooLargeError(WebsegmentError):
@@ -202,7 +204,7 @@ class Navigation:
                 },
             )
         except PlaywrightError as error:
-            if "context" in error.message or "world" in error.message or "frame" in error.message:
+            if any(word in error.message for word in _GONE):
                 raise WentOnError("the page went on to another one") from error
             raise
         after = await self._shown()
@@ -270,18 +272,19 @@ class Navigation:
         if begins:
             self._loader = loader
         ours = {
-            name.lower(): value
+            name.lower(): {"name": name, "value": value}
             for name, value in opening.headers.items()
             if name.lower() not in _BROWSERS_OWN
         }
-        sent = {name.lower(): value for name, value in event["request"]["headers"].items()}
-        if loader == self._loader and _origin(url) == self._origin:
-            headers = sent | ours
-        else:
-            headers = {name: value for name, value in sent.items() if ours.get(name) != value}
-        changes: dict[str, Any] = {
-            "headers": [{"name": name, "value": value} for name, value in headers.items()]
+        headers = {
+            name.lower(): {"name": name, "value": value}
+            for name, value in event["request"]["headers"].items()
         }
+        if loader == self._loader and _origin(url) == self._origin:
+            headers |= ours
+        else:
+            headers = {name: sent for name, sent in headers.items() if ours.get(name) != sent}
+        changes: dict[str, Any] = {"headers": list(headers.values())}
         if begins and opening.method != event["request"]["method"]:
             changes["method"] = opening.method
         if begins and opening.body:

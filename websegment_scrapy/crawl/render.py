@@ -17,13 +17,14 @@ from websegment_scrapy.config import META_KEY, Config, PageMeta
 from websegment_scrapy.crawl.authenticity import CAPTURE_HEADER, CaptureKey
 from websegment_scrapy.crawl.browser import find_chromium
 from websegment_scrapy.crawl.handler import (
+    NotAllowedError,
     PrivateAddressRefused,
     RenderHandler,
     RenderMemoryError,
 )
 from websegment_scrapy.crawl.keeping import refusal
 from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
-from websegment_scrapy.crawl.rules import offsite, why_not
+from websegment_scrapy.crawl.rules import offsite
 from websegment_scrapy.exceptions import BrowserNotFound
 from websegment_scrapy.keeper.addresses import PrivateHosts
 
@@ -48,7 +49,13 @@ MAX_REASON = 200
 MAX_NAMED = 100
 """Hosts whose refusal is logged; of the others only the stat tells."""
 
-NOT_AGAIN = (RenderMemoryError, TooLargeError, ElsewhereError, PrivateAddressRefused)
+NOT_AGAIN = (
+    RenderMemoryError,
+    TooLargeError,
+    ElsewhereError,
+    NotAllowedError,
+    PrivateAddressRefused,
+)
 """Failures that another try in the browser would only repeat."""
 
 
@@ -156,7 +163,7 @@ class RenderMiddleware:
         }
         request.meta["playwright"] = True
 
-    async def process_response(self, request: Request, response: Response) -> Response | Request:
+    def process_response(self, request: Request, response: Response) -> Response:
         """Take the layout out of a rendered page's HTML."""
         state = _state_of(request)
         if state is None:
@@ -170,10 +177,6 @@ class RenderMiddleware:
                 self.stats.inc_value("websegment/render/uncaptured")
                 _set_error(request, "the page came without its layout")
             return response
-        if response.url != request.url:
-            reason = await why_not(self.crawler, request, response.url)
-            if reason is not None:
-                return self._plain(request, state["failures"], reason)
         self.stats.inc_value("websegment/render/pages")
         headers = response.headers.copy()
         headers.pop(CAPTURE_HEADER, None)

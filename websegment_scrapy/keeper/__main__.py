@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import sys
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -99,7 +100,10 @@ class _Keeper:
             left = [each for each in left if start_time(each.pid) == each.started]
         for process in left:
             end(process)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        deadline = monotonic() + GRACE_SECONDS
+        while Path(self._folder).exists() and monotonic() < deadline:
+            shutil.rmtree(self._folder, ignore_errors=True)  # the driver clears up there as well
+            await asyncio.sleep(0.05)
 
 
 def _tell(what: dict[str, Any]) -> None:

@@ -77,13 +77,17 @@ class Gate:
         self._tunnels = asyncio.Semaphore(MAX_TUNNELS)
         self._ports: dict[Door, int] = {}
         self._servers: list[asyncio.Server] = []
+        self._serving: set[asyncio.Task[None]] = set()
 
     async def listen(self, door: Door) -> int:
         """Open a door and return its port."""
         if door not in self._ports:
 
-            async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                await self._serve(reader, writer, door)
+            def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                # kept here: asyncio itself would let a waiting task be collected
+                task = asyncio.create_task(self._serve(reader, writer, door))
+                self._serving.add(task)
+                task.add_done_callback(self._serving.discard)
 
             server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=CHUNK)
             self._servers.append(server)
@@ -194,9 +198,11 @@ class Gate:
         return reader, writer
 
     def close(self) -> None:
-        """Close all doors."""
+        """Close all doors and all tunnels."""
         for server in self._servers:
             server.close()
+        for task in self._serving:
+            task.cancel()
 
 
 async def _handshake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int]:
