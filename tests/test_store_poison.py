@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.test_store_support import (
     record,
     words_of,
 )
+from websegment_scrapy.analysis import analyze
 from websegment_scrapy.dedup.signature import (
     RECIPES,
     Recipe,
@@ -26,6 +28,7 @@ from websegment_scrapy.dedup.signature import (
     similarity,
 )
 from websegment_scrapy.exceptions import StoreMismatch
+from websegment_scrapy.extraction import extract
 from websegment_scrapy.store import PageRecord, Store, clusters, merging
 from websegment_scrapy.store.integrity import integrity
 
@@ -58,6 +61,49 @@ def near(
 def store_all(store: Store, records: list[PageRecord]) -> None:
     for start in range(0, len(records), 64):
         store.decide_many(records[start : start + 64])
+
+
+def shared_host(author: str, number: int, texts: list[str]) -> str:
+    return (
+        f"<html><head><title>{author} {number}</title></head><body>"
+        "<ul><li><a href=/>Front page of this host</a><li><a href=/p>All people here</a></ul>"
+        f"<div><h1>Of {author} {prose(author, number, 6)}</h1>"
+        f"{''.join(f'<p>{each}</p>' for each in texts)}</div>"
+        "<footer><p>This host is run by volunteers who ask for help with its costs.</p></footer>"
+    )
+
+
+def prose(author: str, number: int, count: int = 60) -> str:
+    chooser = random.Random(f"{author} {number}")
+    nouns = "river garden letter stone winter market bridge morning paper history".split()
+    return " ".join(
+        f"{chooser.choice(nouns)} {chooser.choice(('of', 'the', 'with', 'and'))}"
+        for _ in range(count // 2)
+    ).capitalize()
+
+
+def test_six_pages_of_a_shared_host_cannot_empty_a_page_of_another_author(store: Store) -> None:
+    texts = [prose("victim", each) for each in range(5)]
+    victim = "http://host.example/~victim/"
+    pages = {victim: shared_host("victim", 0, texts)}
+    for number in range(1, 20):
+        own = [prose("other", 10 * number + each) for each in range(3)]
+        pages[f"http://host.example/~other{number}/"] = shared_host("other", number, own)
+    for number in range(6):
+        copied = [*texts, prose("attacker", number)]
+        pages[f"http://host.example/~attacker/{number}"] = shared_host("attacker", number, copied)
+    for url, html in pages.items():
+        found = analyze(html, url=url, parts=True)
+        store.decide(
+            PageRecord(url=url, words=found.words, signature=found.signature, parts=found.parts)
+        )
+    verdict = store.site_verdict("host.example", min_pages=8)
+    left = extract(pages[victim], site=verdict).main_text
+    assert all(each in left for each in texts)
+    for html in pages.values():
+        known = extract(html, site=verdict).main_text
+        assert "volunteers" not in known
+        assert "All people" not in known
 
 
 def test_thirteen_pages_that_change_step_by_step_do_not_join_two_texts(store: Store) -> None:

@@ -45,7 +45,7 @@ __all__ = ["HANDOVER", "ClusterTooLarge", "hand_over_all", "leave", "rules_of"]
 HANDOVER = 128
 """Pages that stand anew in one transaction,"""
 
-LOOKUPS = 4
+LOOKUPS = 8
 """and those of them for which a representative is looked for outside of their cluster. There is one
 for each text that they are left with, which are few unless somebody arranged it otherwise."""
 
