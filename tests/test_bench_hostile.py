@@ -24,7 +24,7 @@ from websegment_scrapy.bench.hostile_run import CrawlRun
 from websegment_scrapy.bench.hostile_servers import Servers
 from websegment_scrapy.bench.hostile_watch import MARK, Watch
 from websegment_scrapy.bench.hostile_web import (
-    FORGED_WORD,
+    FORGED_PLACE,
     INTERNAL_WORDS,
     Ask,
     HostilePage,
@@ -168,9 +168,9 @@ def test_a_forged_layout_and_a_silent_page_are_found(servers: Servers, tmp_path:
     page = hostile(servers, "forged-plain", articles)
     silent = find(crawled(tmp_path / "a", articles), articles, [page])
     assert silent.silent == [page.place]
-    for number, result in enumerate(({"rendered": True}, {"rendered": False})):
-        text = page.word if result["rendered"] else f"{page.word} {FORGED_WORD}"
-        run = crawled(tmp_path / str(number), articles, item(page.prefix, text, **result))
+    forged = {"rendered": False, "boxes": [[0, FORGED_PLACE, 10, 10]]}
+    for number, result in enumerate(({"rendered": True}, forged)):
+        run = crawled(tmp_path / str(number), articles, item(page.prefix, page.word, **result))
         assert len(find(run, articles, [page]).forged) == 1
 
 

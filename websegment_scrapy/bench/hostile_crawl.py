@@ -39,6 +39,9 @@ __all__ = ["HostileSpider", "LoopLag", "WriteItems"]
 BODY_BYTES = 50_000
 """Of a response's body on its item, so that what it carries is looked through too."""
 
+BOXES = 50
+"""Of an item's segments, those whose places are kept."""
+
 FOLDER = "HOSTILE_FOLDER"
 
 
@@ -104,8 +107,12 @@ class WriteItems:
         return cls(Path(crawler.settings[FOLDER]))
 
     async def process_item(self, item: Any) -> Any:
-        """Write an item."""
-        self.file.write(json.dumps(ItemAdapter(item).asdict(), default=str) + "\n")
+        """Write an item, of its segments only where they are."""
+        written = ItemAdapter(item).asdict()
+        result = dict(written.get("websegment") or {})
+        segments = result.pop("segments", None) or ()
+        result["boxes"] = [segment["box"] for segment in segments[:BOXES]]
+        self.file.write(json.dumps(written | {"websegment": result}, default=str) + "\n")
         self.file.flush()
         return item
 

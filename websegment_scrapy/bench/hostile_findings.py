@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from websegment_scrapy.bench.hostile_web import FORGED_WORD, HOSTILE_WORD, INTERNAL_WORDS
+from websegment_scrapy.bench.hostile_web import FORGED_PLACE, HOSTILE_WORD, INTERNAL_WORDS
 from websegment_scrapy.dedup.signature import RECIPES, signature_of
 
 if TYPE_CHECKING:
@@ -100,12 +100,13 @@ def _find_misplaced(
         url = str(item["url"])
         asked = prefixes.get(str(item["asked"]))
         said = f"{item['websegment'].get('main_text', '')} {item['websegment'].get('title', '')}"
+        boxes = item["websegment"].get("boxes", ())
         if HOSTILE_WORD in said and not _is_own(url, said, prefixes):
             found.misplaced.append(f"{_place(asked)}: its text under {url[:120]}")
         elif urlsplit(url).netloc not in sites:
             found.misplaced.append(f"{_place(asked)}: a page at {url[:120]}")
         if asked is not None and (
-            FORGED_WORD in said
+            any(max(x + width, y + height) > FORGED_PLACE for x, y, width, height in boxes)
             or (asked.kind.render == "never" and item["websegment"].get("rendered"))
         ):
             found.forged.append(f"{asked.place}: its own layout was believed")

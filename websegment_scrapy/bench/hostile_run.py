@@ -163,7 +163,6 @@ def _specification(folder: Path, order: CrawlOrder, mark: str) -> Path:
         "DOWNLOAD_TIMEOUT": order.timeout,
         "RETRY_TIMES": 1,
         "WEBSEGMENT_DATABASE": f"sqlite:///{folder / 'pages.db'}",
-        "WEBSEGMENT_MAIN_TEXT_ONLY": True,
         "WEBSEGMENT_PRIVATE_HOSTS": [*sorted(set(SITE_ADDRESSES)), THIRD_ADDRESS],
         "WEBSEGMENT_RENDER_TIMEOUT": order.timeout,
     }

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 
-from websegment_scrapy.bench.hostile_web import Answer, Ask, HostilePage, Kind, scripted
+from websegment_scrapy.bench.hostile_web import (
+    FORGED_PLACE,
+    Answer,
+    Ask,
+    HostilePage,
+    Kind,
+    scripted,
+)
 
 __all__ = ["SPEAKING"]
 
@@ -37,18 +44,15 @@ PAGE_ATTRIBUTE = json.dumps(
         "styles": [["block", 1, "000000", "ffffff", 16, 400, "serif", 0, 0, 0, "static", "none"]],
     }
 )
-HIDDEN = " ".join(
-    f"The @forged@ number {number} was never shown to anybody." for number in range(9)
-)
+FORGED_BOX = f"7 {FORGED_PLACE} 900 700"
 
 
 def _forged(page: HostilePage, _ask: Ask) -> Answer:
-    """Answer with plain HTML that claims to have been laid out: hidden text has a box."""
-    hidden = (
-        "<div style='display:none' data-ws-box='0 100 900 700 0'><p data-ws-box='0 100 900 700 0' "
-        f"data-ws-text='0 100 900 700'>{HIDDEN}</p></div>"
-    )
-    return Answer(page.html(hidden, attributes=f" data-ws-page='{PAGE_ATTRIBUTE}'"))
+    """Answer with plain HTML that claims to have been laid out, far below where it is."""
+    html = page.html(attributes=f" data-ws-page='{PAGE_ATTRIBUTE}'")
+    box, text = f"data-ws-box='{FORGED_BOX} 0'", f"data-ws-text='{FORGED_BOX}'"
+    html = html.replace("<article><h1>", f"<article {box}><h1 {box} {text}>")
+    return Answer(html.replace("<p>", f"<p {box} {text}>"))
 
 
 def _attributes(page: HostilePage, _ask: Ask) -> Answer:
@@ -139,11 +143,12 @@ OTHERS = (
     Kind("forged-rendered", _forged),
     scripted(
         "forged-observer",
-        WRITE_SEEN + "tricks(() => { const p = document.querySelector('article p'); const to = "
-        "document.querySelectorAll('.f'); for (const n of ['data-ws-box', 'data-ws-text']) { "
-        "const v = p.getAttribute(n); for (const e of to) e.setAttribute(n, v); "
-        "p.removeAttribute(n); }})",
-        body=f"<div class='f' style='display:none'><p class='f'>{HIDDEN}</p></div>",
+        WRITE_SEEN + "tricks(() => { for (const e of document.querySelectorAll('[data-ws-box]')) {"
+        "e.setAttribute('data-ws-box', '"
+        + FORGED_BOX
+        + " 0'); if (e.hasAttribute('data-ws-text')) e.setAttribute('data-ws-text', '"
+        + FORGED_BOX
+        + "'); }})",
     ),
 )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
 __all__ = [
-    "FORGED_WORD",
+    "FORGED_PLACE",
     "HOSTILE_WORD",
     "INTERNAL_ADDRESS",
     "INTERNAL_WORDS",
@@ -43,8 +43,8 @@ INTERNAL_WORDS = ("zwickelquarz", "mondkalbsenf", "trollblumenamt")
 HOSTILE_WORD = "boesewicht"
 """With the page's kind and number: a word that only this hostile page says."""
 
-FORGED_WORD = "hohlspiegelei"
-"""In text that a hostile page does not show; in a main text it means that a layout was forged."""
+FORGED_PLACE = 7777
+"""Pixels: where no part of a page is; a segment there means that a forged layout was believed."""
 
 KEY_PREFIX = "canarykey-"
 
@@ -136,7 +136,6 @@ class HostilePage:
             "own": self.prefix,
             "place": self.place,
             "word": self.word,
-            "forged": FORGED_WORD,
         }
         for name, value in values.items():
             text = text.replace(f"@{name}@", value)
