@@ -8,7 +8,8 @@ import logging
 from collections import Counter
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary, ref
 
 from playwright.async_api import Error as PlaywrightError
 from scrapy_playwright.handler import (
@@ -25,6 +26,8 @@ from websegment_scrapy.crawl.provider import KeptBrowserProvider, upstream_of
 from websegment_scrapy.exceptions import BrowserNotFound
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from playwright.async_api import Page
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -51,6 +54,8 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
 
     Subclasses limit the pages that are open at once with ``_slots``.
     """
+
+    _shared: ClassVar[WeakKeyDictionary[Crawler, ref[BrowsingHandler]]] = WeakKeyDictionary()
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -80,6 +85,23 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             logger.warning(REMOTE)
         else:
             self.browser_provider_cls = lambda given: KeptBrowserProvider(given, self._own)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the crawler's one handler, so that both schemes use the same browser."""
+        known = cls._shared.get(crawler)
+        handler = known() if known is not None else None
+        if not isinstance(handler, cls):
+            handler = cls(crawler)
+            cls._shared[crawler] = ref(handler)
+        return handler
+
+    @classmethod
+    def keeper_of(cls, crawler: Crawler) -> Keeper | None:
+        """Return the keeper of a crawl's browser, if that has been started."""
+        known = cls._shared.get(crawler)
+        handler = known() if known is not None else None
+        return None if handler is None else handler.keeper
 
     @property
     def keeper(self) -> Keeper | None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import weakref
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
-from scrapy.exceptions import IgnoreRequest
 from scrapy_playwright._utils import (
     _attach_page_event_handlers,
     _maybe_execute_page_init_callback,
@@ -22,7 +19,8 @@ from scrapy_playwright._utils import (
 from websegment_scrapy.crawl.authenticity import CaptureKey
 from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
 from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
-from websegment_scrapy.crawl.keeping import KeeperError, refusal
+from websegment_scrapy.crawl.guard import PrivateAddressRefused
+from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.media import is_html, media_type, too_large
 from websegment_scrapy.crawl.navigation import Navigation, Opening, TooLargeError
 from websegment_scrapy.crawl.responses import file_response, page_response
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NotAllowedError",
-    "PrivateAddressRefused",
     "RenderHandler",
     "RenderMemoryError",
     "RenderTimeoutError",
@@ -65,14 +62,6 @@ class RenderMemoryError(WebsegmentError, MemoryError):
 
 class NotAllowedError(WebsegmentError):
     """A page ended where ``allowed_domains`` or robots.txt do not let the crawl go."""
-
-
-class PrivateAddressRefused(WebsegmentError, IgnoreRequest):
-    """A page is at a private address, or led to one; `url` is where."""
-
-    def __init__(self, message: str, url: str) -> None:
-        super().__init__(message)
-        self.url = url
 
 
 def render_settings(config: Config) -> dict[str, Any]:
@@ -115,9 +104,6 @@ class RenderHandler(BrowsingHandler):
     """
 
     lazy = False
-    _shared: ClassVar[weakref.WeakKeyDictionary[Crawler, weakref.ref[RenderHandler]]] = (
-        weakref.WeakKeyDictionary()
-    )
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -128,24 +114,6 @@ class RenderHandler(BrowsingHandler):
         self.key = CaptureKey.of(crawler)
         self._pages: dict[Request, list[Page]] = {}
         self._closed = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RenderHandler:
-        """Return the crawler's one handler, so that both schemes use the same browser."""
-        known = cls._shared.get(crawler)
-        handler = known() if known is not None else None
-        if handler is None:
-            handler = cls(crawler)
-            cls._shared[crawler] = weakref.ref(handler)
-        return handler
-
-    @classmethod
-    async def may_reach(cls, crawler: Crawler, url: str) -> bool:
-        """Say whether a crawl's page may be at `url`: what its browser is refused, all are."""
-        known = cls._shared.get(crawler)
-        handler = known() if known is not None else None
-        keeper = None if handler is None else handler.keeper
-        return keeper is None or not keeper.is_running or await keeper.is_allowed(url)
 
     async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
         page = request.meta.get("playwright_page")
@@ -290,9 +258,7 @@ class RenderHandler(BrowsingHandler):
         if keeper is None or "ERR_SOCKS_CONNECTION" not in error.message:
             return
         if not await keeper.is_allowed(url):
-            host = urlsplit(url).hostname or url
-            address = keeper.refused_address(url)
-            raise PrivateAddressRefused(refusal(host, address), url) from error
+            raise PrivateAddressRefused(url, keeper.refused_address(url)) from error
 
     def _refuse_memory(self, error: PlaywrightError) -> None:
         """Say so when it was the keeper that ended the page."""

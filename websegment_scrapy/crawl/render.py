@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import IgnoreRequest, NotConfigured
@@ -14,19 +13,17 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
-from websegment_scrapy.crawl.authenticity import CAPTURE_HEADER, CaptureKey
+from websegment_scrapy.crawl.authenticity import CaptureKey
 from websegment_scrapy.crawl.browser import find_chromium
+from websegment_scrapy.crawl.guard import Guard, PrivateAddressRefused
 from websegment_scrapy.crawl.handler import (
     NotAllowedError,
-    PrivateAddressRefused,
     RenderHandler,
     RenderMemoryError,
 )
-from websegment_scrapy.crawl.keeping import refusal
 from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
-from websegment_scrapy.crawl.rules import offsite
+from websegment_scrapy.crawl.responses import RenderedResponse, rendered_response
 from websegment_scrapy.exceptions import BrowserNotFound
-from websegment_scrapy.keeper.addresses import PrivateHosts
 
 if TYPE_CHECKING:
     from typing import Self
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from websegment_scrapy.page.capture import Captured
-
 __all__ = ["RenderMiddleware", "RenderedResponse"]
 
 logger = logging.getLogger(__name__)
@@ -46,9 +41,6 @@ STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
-MAX_NAMED = 100
-"""Hosts whose refusal is logged; of the others only the stat tells."""
-
 NOT_AGAIN = (
     RenderMemoryError,
     TooLargeError,
@@ -57,27 +49,6 @@ NOT_AGAIN = (
     PrivateAddressRefused,
 )
 """Failures that another try in the browser would only repeat."""
-
-
-class RenderedResponse(HtmlResponse):
-    """The HTML of a rendered page; `captured` is the same with its layout in it."""
-
-    attributes: tuple[str, ...] = (*HtmlResponse.attributes, "captured")
-
-    def __init__(self, *args: Any, captured: Captured | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.captured = captured
-
-    def replace(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a copy with other attributes; another body or class does without the layout."""
-        cls = kwargs.get("cls", RenderedResponse)
-        if "body" in kwargs:
-            kwargs.setdefault("captured", None)
-        if issubclass(cls, RenderedResponse):
-            return super().replace(*args, **kwargs)
-        kwargs.pop("captured", None)
-        plain = HtmlResponse(**{name: getattr(self, name) for name in HtmlResponse.attributes})
-        return plain.replace(*args, **kwargs)
 
 
 class RenderMiddleware:
@@ -117,12 +88,11 @@ class RenderMiddleware:
         self.config = config
         self.stats = crawler.stats
         self.key = CaptureKey.of(crawler)
-        self.private = PrivateHosts(config.private_hosts)
+        self.guard = Guard(crawler, config)
         self.max_size = min(
             crawler.settings.getint("DOWNLOAD_MAXSIZE") or config.page_size * 2**20,
             config.page_size * 2**20,
         )
-        self.named: set[str] = set()
         self.unavailable: str | None = None
         self.checked = False
         if config.render == "always":
@@ -148,7 +118,7 @@ class RenderMiddleware:
             _unmark(request)
             return
         if state is not None and state["plain"]:
-            await self._guard(request, state)
+            await self.guard.before(request, state["url"])
             request.meta[STATE_KEY] = {**state, "url": request.url}
             return
         self._check_browser()
@@ -169,7 +139,7 @@ class RenderMiddleware:
         if state is None:
             return response
         if state["plain"]:
-            self._check_peer(request, response)
+            self.guard.after(request, response)
             return response
         captured = self.key.captured(response)
         if captured is None:
@@ -178,29 +148,15 @@ class RenderMiddleware:
                 _set_error(request, "the page came without its layout")
             return response
         self.stats.inc_value("websegment/render/pages")
-        headers = response.headers.copy()
-        headers.pop(CAPTURE_HEADER, None)
-        return RenderedResponse(
-            url=response.url,
-            status=response.status,
-            headers=headers,
-            body=captured.plain().encode(),
-            flags=response.flags,
-            request=response.request,
-            certificate=response.certificate,
-            ip_address=response.ip_address,
-            protocol=response.protocol,
-            encoding="utf-8",
-            captured=captured,
-        )
+        return rendered_response(response, captured)
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Try a page that failed in the browser there again, or else its plain HTML."""
         state = _state_of(request)
         if state is None or state["plain"]:
             return None
-        if isinstance(exception, PrivateAddressRefused) and self._is_of(request, exception.url):
-            self._name_refusal(exception)
+        if isinstance(exception, PrivateAddressRefused) and exception.is_of(request.url):
+            self.guard.name(exception)
             return None
         if isinstance(exception, IgnoreRequest) and not isinstance(exception, NOT_AGAIN):
             return None
@@ -231,37 +187,6 @@ class RenderMiddleware:
         plain.meta.pop("playwright_page", None)
         _set_error(plain, reason)
         return plain
-
-    async def _guard(self, request: Request, state: dict[str, Any]) -> None:
-        """Refuse a plain download where the browser was, or would have been, refused."""
-        if request.url != state["url"]:
-            # it was redirected; not filtered as a second request, but not allowed to leave either
-            reason = offsite(self.crawler, request.replace(url=state["url"]), request.url)
-            if reason is not None:
-                raise IgnoreRequest(reason)
-        if not await RenderHandler.may_reach(self.crawler, request.url):
-            host = urlparse_cached(request).hostname or ""
-            self._name_refusal(PrivateAddressRefused(refusal(host, None), request.url))
-            raise PrivateAddressRefused(refusal(host, None), request.url)
-
-    def _check_peer(self, request: Request, response: Response) -> None:
-        """Refuse what came from a private address after all: a name may resolve anew each time."""
-        address, host = response.ip_address, urlparse_cached(request).hostname or ""
-        if address is None or request.meta.get("proxy"):
-            return
-        if not self.private.allows(host, str(address)):
-            raise PrivateAddressRefused(refusal(host, str(address)), request.url)
-
-    @staticmethod
-    def _is_of(request: Request, url: str) -> bool:
-        return urlparse_cached(request).hostname == urlsplit(url).hostname
-
-    def _name_refusal(self, refused: PrivateAddressRefused) -> None:
-        """Log a refusal, once for each host: the crawl that wants it needs to know the remedy."""
-        host = urlsplit(refused.url).hostname or ""
-        if host not in self.named and len(self.named) < MAX_NAMED:
-            self.named.add(host)
-            logger.warning("Not rendered: %s: %s", refused.url[:200], refused)
 
     def _retry_of(self, request: Request, reason: str) -> Request | None:
         """Return a copy for another try, which leaves Scrapy's own count of retries as it is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
@@ -15,8 +15,30 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.crawl.authenticity import CaptureKey
     from websegment_scrapy.crawl.navigation import Document, Snapshot
+    from websegment_scrapy.page.capture import Captured
 
-__all__ = ["file_response", "page_response"]
+__all__ = ["RenderedResponse", "file_response", "page_response", "rendered_response"]
+
+
+class RenderedResponse(HtmlResponse):
+    """The HTML of a rendered page; `captured` is the same with its layout in it."""
+
+    attributes: tuple[str, ...] = (*HtmlResponse.attributes, "captured")
+
+    def __init__(self, *args: Any, captured: Captured | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.captured = captured
+
+    def replace(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a copy with other attributes; another body or class does without the layout."""
+        cls = kwargs.get("cls", RenderedResponse)
+        if "body" in kwargs:
+            kwargs.setdefault("captured", None)
+        if issubclass(cls, RenderedResponse):
+            return super().replace(*args, **kwargs)
+        kwargs.pop("captured", None)
+        plain = HtmlResponse(**{name: getattr(self, name) for name in HtmlResponse.attributes})
+        return plain.replace(*args, **kwargs)
 
 
 def file_response(request: Request, document: Document, body: bytes | None = None) -> Response:
@@ -50,6 +72,25 @@ def page_response(request: Request, snapshot: Snapshot, key: CaptureKey) -> Resp
         request=request,
         flags=["playwright"],
         encoding="utf-8",
+    )
+
+
+def rendered_response(response: Response, captured: Captured) -> RenderedResponse:
+    """Return a page for the spider: its HTML without the layout, which travels beside it."""
+    headers = response.headers.copy()
+    headers.pop(CAPTURE_HEADER, None)
+    return RenderedResponse(
+        url=response.url,
+        status=response.status,
+        headers=headers,
+        body=captured.plain().encode(),
+        flags=response.flags,
+        request=response.request,
+        certificate=response.certificate,
+        ip_address=response.ip_address,
+        protocol=response.protocol,
+        encoding="utf-8",
+        captured=captured,
     )
 
 

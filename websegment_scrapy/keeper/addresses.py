@@ -38,20 +38,12 @@ _PRIVATE: tuple[Network, ...] = tuple(
         "203.0.113.0/24",
         "224.0.0.0/4",
         "240.0.0.0/4",
-        "::/96",
-        "64:ff9b:1::/48",
-        "100::/64",
-        "100:0:0:1::/64",
         "2001::/23",
         "2001:db8::/32",
         "3fff::/20",
-        "5f00::/16",
-        "fc00::/7",
-        "fe80::/10",
-        "fec0::/10",
-        "ff00::/8",
     )
 )
+_GLOBAL = ipaddress.ip_network("2000::/3")  # all of IPv6 that IANA has given out for the public
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
 
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
@@ -62,6 +54,8 @@ def is_private(address: Address) -> bool:
     inner = _embedded(address)
     if inner is not None:
         return is_private(inner)
+    if address.version == 6 and address not in _GLOBAL:
+        return True
     return any(address in network for network in _PRIVATE if network.version == address.version)
 
 
