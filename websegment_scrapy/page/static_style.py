@@ -47,6 +47,7 @@ _DECLARATION = re.compile(
 )
 _HEX = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
 _LENGTH = re.compile(r"([\d.]+)\s*(px|pt|em|rem|%)", re.IGNORECASE)
+MIN_FONT_SIZE, MAX_FONT_SIZE = 1.0, 200.0
 MAX_DIGITS = 9
 _UNITS = {"px": 1.0, "pt": 4 / 3, "rem": 16.0}
 _NAMED = {
@@ -109,7 +110,7 @@ def _own_style(above: Style, tag: str, *, is_link: bool) -> Style:
         border=tag in ("hr", "fieldset"),
         position="static",
         float_="none",
-        font_size=round(above.font_size * _FONT_SIZE.get(tag, 1.0), 1),
+        font_size=_bounded(above.font_size * _FONT_SIZE.get(tag, 1.0)),
         font_weight=700 if tag in _BOLD else above.font_weight,
         font_family="monospace" if tag in _MONOSPACE else above.font_family,
         italic=tag in _ITALIC or above.italic,
@@ -146,8 +147,13 @@ def _declaration(style: Style, name: str, value: str) -> Style:
         except ValueError:
             return style
         unit = {"em": style.font_size, "%": style.font_size / 100} | _UNITS
-        return style._replace(font_size=round(min(max(amount * unit[match[2]], 1.0), 200.0), 1))
+        return style._replace(font_size=_bounded(amount * unit[match[2]]))
     return style
+
+
+def _bounded(size: float) -> float:
+    """Return a font size within the bounds: headings may be nested without end."""
+    return round(min(max(size, MIN_FONT_SIZE), MAX_FONT_SIZE), 1)
 
 
 def whole_number(value: str, default: int) -> int:
