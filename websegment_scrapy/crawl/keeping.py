@@ -29,7 +29,10 @@ MAX_REMEMBERED = 1000
 RECENT_SECONDS = 3.0
 """A page that crashes was ended by the keeper if that told so within this time."""
 
-_PREFIX = "websegment-"  # short: the browser puts a socket there, whose path may have 107 bytes
+_PREFIX = "websegment-"
+_MAX_PATH = 24
+"""Characters of the path of temporary files: the browser makes a socket some 80 characters below
+it, and the path of a socket may have 107."""
 
 
 class KeeperError(WebsegmentError):
@@ -225,6 +228,8 @@ def browser_folder(folder: Path) -> Iterator[None]:
 def _new_folder() -> Path:
     """Make a folder for the browser's files, and remove those of crawls that were killed."""
     home = Path(tempfile.gettempdir())
+    if len(str(home)) > _MAX_PATH and os.access("/tmp", os.W_OK):
+        home = Path("/tmp")
     own = start_time(os.getpid())
     for path in home.glob(f"{_PREFIX}*") if own is not None else ():
         with contextlib.suppress(ValueError, OSError):
