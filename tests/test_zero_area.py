@@ -1,4 +1,4 @@
-"""Rendered pages: visible text without an area is read like any other."""
+"""Visible text without an area is read like any other."""
 
 from __future__ import annotations
 
@@ -63,3 +63,8 @@ def test_every_way_to_the_main_text_takes_it(main_text: str, *, markdown: bool) 
 def test_a_page_of_nothing_else_has_its_text() -> None:
     page = rendered(f"<p @0 0 0 0>{WORDS * 20}</p>")
     assert "ferry" in extract(page).main_text
+
+
+def test_a_stray_text_that_the_estimate_gives_no_box_parts_the_others_all_the_same() -> None:
+    html = f"<p>{WORDS * 3}</p><table><tr><td>{WORDS} one</td>*<td>{WORDS} two</td></tr></table>"
+    assert analyze(html).main_text == extract(html).main_text

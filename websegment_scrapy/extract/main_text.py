@@ -57,8 +57,9 @@ def kept_text(tree: PageTree, templates: PageTemplates, *, repeated: bool = Fals
     if not tree.visible[nodes].all():
         return Reader(tree, templates.nodes).text(nodes)
     # A visible text without an area (a zero-width character, content that waits to be scrolled to)
-    # is no leaf, but stands in its place among them.
-    return Reader(tree, np.union1d(tree.leaves, nodes)).text(nodes)
+    # is no leaf, but stands in its place among them. An estimate of the layout decides nothing.
+    shown = tree.leaves if tree.layout == "rendered" else np.flatnonzero(tree.visible)
+    return Reader(tree, np.union1d(shown, nodes)).text(nodes)
 
 
 def told_text(tree: PageTree) -> str:
