@@ -50,9 +50,10 @@ def _plain(value: str) -> str:
     """Undo the escapes of JSON and of HTML, and leave out tags."""
     if "\\" in value:
         try:
-            value = _SURROGATES.sub("\ufffd", json.loads(f'"{value}"', strict=False))
+            value = json.loads(f'"{value}"', strict=False)
         except ValueError:
             value = value.replace("\\n", " ").replace("\\", "")
+    value = _SURROGATES.sub("\ufffd", value)
     if "<" in value or "&" in value:
         value = html.unescape(_LONG_NUMBER.sub("\ufffd", _TAG.sub(" ", value)))
     return " ".join(_TAG.sub(" ", value).split())
