@@ -50,6 +50,7 @@ def make_project(folder: Path, *lines: str) -> Path:
     with (project / "shop" / "settings.py").open("a") as settings:
         settings.write("\nADDONS = {'websegment_scrapy.Addon': 500}\n")
         settings.write("DOWNLOAD_DELAY = 0\n")
+        settings.write("WEBSEGMENT_PRIVATE_HOSTS = ['127.0.0.1']\n")  # where the test's site is
         settings.writelines(f"{line}\n" for line in lines)
     (project / "shop" / "spiders" / "shop.py").write_text(SPIDER)
     return project

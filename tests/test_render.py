@@ -128,7 +128,9 @@ def run_plan(plan_path: str, out_path: str) -> None:
     Path(out_path).write_text(json.dumps(result, default=str))
 
 
-def crawl(folder: Path, requests: list[Any], *, seconds: float = 120, **plan: Any) -> dict[str, Any]:
+def crawl(
+    folder: Path, requests: list[Any], *, seconds: float = 120, **plan: Any
+) -> dict[str, Any]:
     """Crawl in a process of its own; return items by URL, stats, what was left open, the log."""
     env = {**os.environ, **plan.pop("env", {})}
     plan_path, out_path = folder / "plan.json", folder / "out.json"

@@ -130,7 +130,7 @@ class _Walker:
         self.opaque = 0
         self.pre = 0
         self.space = False
-        self.blank: str | None = None
+        self.blank: list[str] | None = None
 
     def start(self, element: etree._Element) -> None:
         nodes, attrib = self.nodes, element.attrib
@@ -195,7 +195,7 @@ class _Walker:
             counter[TEXT] = counter.get(TEXT, 0) + 1
             self.space = True
             if self.blank is not None:
-                self.blank += text
+                self.blank.append(text)
             return
         if self.opaque:
             counter[TEXT] = counter.get(TEXT, 0) + 1
@@ -218,8 +218,8 @@ class _Walker:
         """Keep the line breaks around a text in ``pre``, which its node does without."""
         if self.blank is not None:
             before = text[: len(text) - len(text.lstrip("\r\n"))]
-            self.nodes.blank_before[index] = (self.blank + before).replace("\r\n", "\n")
-        self.blank = text[len(text.rstrip("\r\n")) :]
+            self.nodes.blank_before[index] = ("".join(self.blank) + before).replace("\r\n", "\n")
+        self.blank = [text[len(text.rstrip("\r\n")) :]]
 
     def _add(self, tag: str, parent: int, *, hidden: bool, link: int, text: str = "") -> None:
         nodes = self.nodes
