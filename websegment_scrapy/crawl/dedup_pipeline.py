@@ -53,7 +53,8 @@ class DedupPipeline:
     """Item pipeline that decides and stores each analysed page in one transaction.
 
     Settings: ``WEBSEGMENT_DATABASE``, ``WEBSEGMENT_SIMILARITY``, ``WEBSEGMENT_MIN_WORDS``,
-    ``WEBSEGMENT_SECRET_KEYS``, ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``, ``WEBSEGMENT_FIELD``,
+    ``WEBSEGMENT_SECRET_KEYS``, ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``,
+    ``WEBSEGMENT_FIELD``,
     ``WEBSEGMENT_SITE_TEMPLATES``, ``WEBSEGMENT_SITE_THRESHOLD``, ``WEBSEGMENT_SITE_MIN_PAGES``.
 
     Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
