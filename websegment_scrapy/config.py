@@ -96,7 +96,8 @@ class Config:
     page_memory
         MiB of memory that the analysis of one page may take.
     page_size
-        MiB that a document may have; a larger one is neither downloaded to its end nor analysed.
+        MiB that a document may have; a larger one is not analysed, and one of more than four times
+        that size not downloaded to its end.
     """
 
     enabled: bool = True
@@ -124,7 +125,7 @@ class Config:
     workers: int = 0
     page_timeout: float = 30.0
     page_memory: int = 1024
-    page_size: int = 32
+    page_size: int = 8
 
     def __post_init__(self) -> None:
         _one_of("render", self.render, RENDER_MODES)

@@ -106,7 +106,7 @@ def _find_misplaced(
         elif urlsplit(url).netloc not in sites:
             found.misplaced.append(f"{_place(asked)}: a page at {url[:120]}")
         if asked is not None and (
-            any(max(x + width, y + height) > FORGED_PLACE for x, y, width, height in boxes)
+            any(x == FORGED_PLACE or y == FORGED_PLACE for x, y, _, _ in boxes)
             or (asked.kind.render == "never" and item["websegment"].get("rendered"))
         ):
             found.forged.append(f"{asked.place}: its own layout was believed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ __all__ = [
     "BrowserChoice",
     "behind_gate",
     "find_chromium",
+    "gently",
     "launch",
     "launch_options",
 ]
@@ -81,6 +83,9 @@ _ARGUMENTS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+NICENESS = 5
+"""As that of the worker processes (``worker``)."""
+
 _NO_SANDBOX = ("sandbox", "namespace")
 """Words of Chromium's message where the system does not let it have its sandbox."""
 
@@ -136,6 +141,24 @@ def launch_options(choice: BrowserChoice) -> dict[str, Any]:
         "args": list(_ARGUMENTS),
         "chromium_sandbox": not _is_root(),
     }
+
+
+def gently(executable: str, folder: Path) -> str:
+    """Return a program in `folder` that starts the browser so that it gives way to the crawl.
+
+    Its pages take all the processor time they can get; the crawl's event loop, which serves them
+    all, must not wait for them. Where programs cannot be started from the folder, it is the
+    browser itself.
+    """
+    program = folder / "chromium"
+    if not program.exists():
+        program.write_text(
+            f'#!/bin/sh\nexec nice -n {NICENESS} {shlex.quote(executable)} "$@"\n',
+            encoding="utf-8",
+        )
+        program.chmod(0o700)
+    usable = shutil.which("nice") is not None and os.access(program, os.X_OK)
+    return str(program) if usable else executable
 
 
 def behind_gate(port: int) -> ProxySettings:

@@ -84,7 +84,9 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         if foreign or self.config.cdp_url or self.config.connect_url:
             logger.warning(REMOTE)
         else:
-            self.browser_provider_cls = lambda given: KeptBrowserProvider(given, self._own)
+            self.browser_provider_cls = lambda given: KeptBrowserProvider(
+                given, self._own, self._places
+            )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

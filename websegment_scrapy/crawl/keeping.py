@@ -72,7 +72,7 @@ class Keeper:
         self._reading = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def start(cls, private_hosts: Iterable[str], memory: int) -> Keeper:
+    async def start(cls, private_hosts: Iterable[str], memory: int, pages: int = 1) -> Keeper:
         """Start the process.
 
         Parameters
@@ -81,6 +81,8 @@ class Keeper:
             What may be reached although it is private (``WEBSEGMENT_PRIVATE_HOSTS``).
         memory
             MiB that one page may take (``WEBSEGMENT_RENDER_MEMORY``).
+        pages
+            Pages that may be open at once.
         """
         folder = _new_folder()
         process = await asyncio.create_subprocess_exec(
@@ -97,6 +99,7 @@ class Keeper:
             {
                 "private_hosts": list(private_hosts),
                 "memory": memory,
+                "pages": pages,
                 "crawl": os.getpid(),
                 "folder": str(folder),
             }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_playwright.provider import PlaywrightBrowserProvider
 
-from websegment_scrapy.crawl.browser import behind_gate, launch
+from websegment_scrapy.crawl.browser import behind_gate, gently, launch
 from websegment_scrapy.crawl.keeping import Keeper, browser_folder
 
 if TYPE_CHECKING:
@@ -30,11 +30,14 @@ class KeptBrowserProvider(PlaywrightBrowserProvider):  # type: ignore[misc]
         scrapy-playwright's configuration.
     own
         This package's.
+    pages
+        Pages that may be open at once.
     """
 
-    def __init__(self, config: PlaywrightConfig, own: Config) -> None:
+    def __init__(self, config: PlaywrightConfig, own: Config, pages: int) -> None:
         super().__init__(config)
         self._own = own
+        self._pages = pages
         self.keeper: Keeper | None = None
 
     async def start(self) -> None:
@@ -47,7 +50,9 @@ class KeptBrowserProvider(PlaywrightBrowserProvider):  # type: ignore[misc]
     async def start_keeper(self) -> None:
         """Start the keeper, again if it has ended; without it the browser reaches nothing."""
         if self.keeper is None or not self.keeper.is_running:
-            self.keeper = await Keeper.start(self._own.private_hosts, self._own.render_memory)
+            self.keeper = await Keeper.start(
+                self._own.private_hosts, self._own.render_memory, self._pages
+            )
 
     async def launch_browser(self) -> Browser:
         """Start the browser; the user's own proxy, if there is one, is behind the gate."""
@@ -69,7 +74,12 @@ class KeptBrowserProvider(PlaywrightBrowserProvider):  # type: ignore[misc]
         return behind_gate(await self.keeper.listen(upstream))
 
     async def _gated(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {**options, "proxy": await self.proxy(upstream_of(options.get("proxy")))}
+        """Return options of a browser that is behind the gate and gives way to the crawl."""
+        assert self.keeper is not None
+        changes: dict[str, Any] = {"proxy": await self.proxy(upstream_of(options.get("proxy")))}
+        if "executable_path" in options:
+            changes["executable_path"] = gently(options["executable_path"], self.keeper.folder)
+        return {**options, **changes}
 
     async def close(self) -> None:
         """End the driver, then the keeper, which removes the browser's files."""

@@ -41,6 +41,10 @@ STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
+DOWNLOADED = 4
+"""Times ``WEBSEGMENT_PAGE_SIZE`` that is downloaded plainly: so that most of what is too large to
+be analysed is on record with that reason."""
+
 NOT_AGAIN = (
     RenderMemoryError,
     TooLargeError,
@@ -73,8 +77,8 @@ class RenderMiddleware:
     retries and rules apply. A private address that ``WEBSEGMENT_PRIVATE_HOSTS`` does not name is
     not downloaded at all.
 
-    Documents larger than ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end, unless the
-    request has a ``download_maxsize`` of its own.
+    Documents of more than four times ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end,
+    unless the request has a ``download_maxsize`` of its own.
 
     Stats, under ``websegment/render/``: ``pages``, ``retried``, ``fallback``,
     ``error/<exception class>``, ``uncaptured`` (rendered, but without a layout),
@@ -89,10 +93,8 @@ class RenderMiddleware:
         self.stats = crawler.stats
         self.key = CaptureKey.of(crawler)
         self.guard = Guard(crawler, config)
-        self.max_size = min(
-            crawler.settings.getint("DOWNLOAD_MAXSIZE") or config.page_size * 2**20,
-            config.page_size * 2**20,
-        )
+        largest = DOWNLOADED * config.page_size * 2**20
+        self.max_size = min(crawler.settings.getint("DOWNLOAD_MAXSIZE") or largest, largest)
         self.unavailable: str | None = None
         self.checked = False
         if config.render == "always":

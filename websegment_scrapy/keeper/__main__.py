@@ -1,11 +1,11 @@
 """The keeper's process: ``python -m websegment_scrapy.keeper``, started by ``crawl.keeping``.
 
 It speaks JSON lines. The first line it reads says what to keep: ``private_hosts``, ``memory`` (MiB
-for a page), ``crawl`` (the crawl's process), ``folder`` (the browser's files). Then questions,
-answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door; with ``proxy``, other
-``private`` hosts, or ``closed``); ``{"id": 2, "check": [HOST, PORT]}`` → ``allowed``. It tells on
-its own: ``refused`` (host, address), ``ended`` and ``grown`` (MiB). When its input ends, the crawl
-is gone.
+for a page), ``pages`` (open at once), ``crawl`` (the crawl's process), ``folder`` (the browser's
+files). Then questions, answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door;
+with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": [HOST, PORT]}`` →
+``allowed``. It tells on its own: ``refused`` (host, address), ``ended`` and ``grown`` (MiB). When
+its input ends, the crawl is gone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Keeper:
         self._told: dict[str, float] = {}
         self._private = PrivateHosts(order["private_hosts"])
         self._gate = Gate(self._refused)
-        self._watch = Watch(order["crawl"], order["memory"] * 2**20, self._measured)
+        self._watch = Watch(order["crawl"], order["memory"] * 2**20, order["pages"], self._measured)
 
     async def run(self, questions: asyncio.StreamReader) -> None:
         watching = asyncio.create_task(self._watch.run())

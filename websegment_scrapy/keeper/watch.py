@@ -25,8 +25,9 @@ BROWSER_BYTES = 768 * 2**20
 """Private memory of the browser without its pages from which on it is replaced; it starts with
 about a tenth of that."""
 
-BROWSER_SHARES = 2
-"""All pages together may take this many pages' shares; then the largest one is ended."""
+OTHERS = 0.25
+"""Beside one page that takes its whole share, the others that may be open may take this part of
+theirs on average; beyond that the largest page is ended. An ordinary page takes about a tenth."""
 
 _MIB = 2**20
 
@@ -40,13 +41,18 @@ class Watch:
         The crawl's process.
     share
         Bytes that one page may take.
+    pages
+        Pages that may be open at once.
     report
         Called with ``"ended"`` or ``"grown"`` and a number of MiB.
     """
 
-    def __init__(self, root: int, share: int, report: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, root: int, share: int, pages: int, report: Callable[[str, int], None]
+    ) -> None:
         self._root = root
         self._share = share
+        self._all = share * (1 + OTHERS * pages)
         self._report = report
         self.browser: list[Process] = []
         """The browser's processes when they were last seen."""
@@ -64,7 +70,7 @@ class Watch:
         pages.sort(key=lambda each: each.private, reverse=True)
         total = sum(each.private for each in pages)
         for page in pages:
-            if page.private <= self._share and total <= BROWSER_SHARES * self._share:
+            if page.private <= self._share and total <= self._all:
                 break
             if end(page):
                 self._report("ended", page.private // _MIB)
