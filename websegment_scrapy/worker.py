@@ -15,7 +15,7 @@ from websegment_scrapy.frames import read_task, write_answer
 
 __all__ = ["main"]
 
-NICENESS = 5
+NICENESS = 10
 """Workers give way to the crawl's event loop when the cores are all busy."""
 
 RETIRE_GROWTH = 256 * 2**20

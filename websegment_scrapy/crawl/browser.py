@@ -83,7 +83,7 @@ _ARGUMENTS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-NICENESS = 5
+NICENESS = 10
 """As that of the worker processes (``worker``)."""
 
 _NO_SANDBOX = ("sandbox", "namespace")
@@ -147,18 +147,19 @@ def gently(executable: str, folder: Path) -> str:
     """Return a program in `folder` that starts the browser so that it gives way to the crawl.
 
     Its pages take all the processor time they can get; the crawl's event loop, which serves them
-    all, must not wait for them. Where programs cannot be started from the folder, it is the
-    browser itself.
+    all, must not wait for them. Root's browser loses root's capabilities: it would use them to put
+    itself first, and a page that has taken it over for worse. Where programs cannot be started
+    from the folder, it is the browser itself.
     """
     program = folder / "chromium"
     if not program.exists():
-        program.write_text(
-            f'#!/bin/sh\nexec nice -n {NICENESS} {shlex.quote(executable)} "$@"\n',
-            encoding="utf-8",
-        )
+        command = [] if shutil.which("nice") is None else ["nice", "-n", str(NICENESS)]
+        if _is_root() and shutil.which("setpriv") is not None:
+            command += ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+        text = shlex.join([*command, executable])
+        program.write_text(f'#!/bin/sh\nexec {text} "$@"\n', encoding="utf-8")
         program.chmod(0o700)
-    usable = shutil.which("nice") is not None and os.access(program, os.X_OK)
-    return str(program) if usable else executable
+    return str(program) if os.access(program, os.X_OK) else executable
 
 
 def behind_gate(port: int) -> ProxySettings:
