@@ -96,8 +96,7 @@ class Config:
     page_memory
         MiB of memory that the analysis of one page may take.
     page_size
-        MiB that a document may have; a larger one is not analysed, and one of more than four times
-        that size not downloaded to its end.
+        MiB that a document may have; a larger one is neither downloaded to its end nor analysed.
     """
 
     enabled: bool = True

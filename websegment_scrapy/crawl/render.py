@@ -22,7 +22,7 @@ from websegment_scrapy.crawl.handler import (
     RenderMemoryError,
 )
 from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
-from websegment_scrapy.crawl.responses import RenderedResponse, rendered_response
+from websegment_scrapy.crawl.responses import TOO_LARGE, RenderedResponse, rendered_response
 from websegment_scrapy.exceptions import BrowserNotFound
 
 if TYPE_CHECKING:
@@ -41,13 +41,8 @@ STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
-DOWNLOADED = 4
-"""Times ``WEBSEGMENT_PAGE_SIZE`` that is downloaded plainly: so that most of what is too large to
-be analysed is on record with that reason."""
-
 NOT_AGAIN = (
     RenderMemoryError,
-    TooLargeError,
     ElsewhereError,
     NotAllowedError,
     PrivateAddressRefused,
@@ -71,14 +66,15 @@ class RenderMiddleware:
     left alone. ``meta["websegment"]["render_error"]`` says why a page came as plain HTML.
 
     A page that fails in the browser is tried there again ``WEBSEGMENT_RENDER_RETRIES`` times,
-    then downloaded as plain HTML; a network error (``net::ERR_…``), a page that is too large or
-    takes too much memory, and one that ended where Scrapy's own rules do not allow it
+    then downloaded as plain HTML; a network error (``net::ERR_…``), a page that takes too much
+    memory, and one that ended where Scrapy's own rules do not allow it
     (``allowed_domains``, robots.txt) lead straight to the plain download, to which Scrapy's own
     retries and rules apply. A private address that ``WEBSEGMENT_PRIVATE_HOSTS`` does not name is
     not downloaded at all.
 
-    Documents of more than four times ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end,
-    unless the request has a ``download_maxsize`` of its own.
+    Documents larger than ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end, unless the
+    request has a ``download_maxsize`` of its own; one that turns out so in the browser is given to
+    the spider empty, with the flag ``too-large``, and is ``failed`` on record.
 
     Stats, under ``websegment/render/``: ``pages``, ``retried``, ``fallback``,
     ``error/<exception class>``, ``uncaptured`` (rendered, but without a layout),
@@ -93,7 +89,7 @@ class RenderMiddleware:
         self.stats = crawler.stats
         self.key = CaptureKey.of(crawler)
         self.guard = Guard(crawler, config)
-        largest = DOWNLOADED * config.page_size * 2**20
+        largest = config.page_size * 2**20
         self.max_size = min(crawler.settings.getint("DOWNLOAD_MAXSIZE") or largest, largest)
         self.unavailable: str | None = None
         self.checked = False
@@ -143,6 +139,8 @@ class RenderMiddleware:
         if state["plain"]:
             self.guard.after(request, response)
             return response
+        if TOO_LARGE in response.flags:
+            return response
         captured = self.key.captured(response)
         if captured is None:
             if isinstance(response, HtmlResponse):
@@ -152,7 +150,9 @@ class RenderMiddleware:
         self.stats.inc_value("websegment/render/pages")
         return rendered_response(response, captured)
 
-    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+    def process_exception(
+        self, request: Request, exception: Exception
+    ) -> Request | Response | None:
         """Try a page that failed in the browser there again, or else its plain HTML."""
         state = _state_of(request)
         if state is None or state["plain"]:
@@ -164,6 +164,10 @@ class RenderMiddleware:
             return None
         self.stats.inc_value(f"websegment/render/error/{type(exception).__name__}")
         reason = _reason(exception)
+        if isinstance(exception, TooLargeError):
+            _set_error(request, str(exception))
+            request.meta["dont_cache"] = True
+            return HtmlResponse(request.url, request=request, flags=["playwright", TOO_LARGE])
         failures = state["failures"] + 1
         retry = None
         if (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.analysis import Analysis, analyze
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.responses import TOO_LARGE
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
@@ -120,6 +121,8 @@ class SegmentPipeline:
         """Return the analysis, or the reason why there is none."""
         assert self.pool is not None
         started = monotonic()
+        if TOO_LARGE in page.response.flags:
+            return self._failed(page, page.meta.render_error or TOO_LARGE)
         size, limit = len(page.response.body), self.config.page_size * 2**20
         if size > limit:
             return self._failed(page, too_large(page.response.url, size, limit))
