@@ -73,8 +73,8 @@ class RenderMiddleware:
     not downloaded at all.
 
     Documents larger than ``WEBSEGMENT_PAGE_SIZE`` are not downloaded to their end, unless the
-    request has a ``download_maxsize`` of its own; one that turns out so in the browser is given to
-    the spider empty, with the flag ``too-large``, and is ``failed`` on record.
+    request has a ``download_maxsize`` of its own; the spider gets an empty response with the flag
+    ``too-large``, and the page is ``failed`` on record.
 
     Stats, under ``websegment/render/``: ``pages``, ``retried``, ``fallback``,
     ``error/<exception class>``, ``uncaptured`` (rendered, but without a layout),
@@ -134,12 +134,10 @@ class RenderMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         """Take the layout out of a rendered page's HTML."""
         state = _state_of(request)
-        if state is None:
+        if state is None or TOO_LARGE in response.flags:
             return response
         if state["plain"]:
             self.guard.after(request, response)
-            return response
-        if TOO_LARGE in response.flags:
             return response
         captured = self.key.captured(response)
         if captured is None:
@@ -155,6 +153,10 @@ class RenderMiddleware:
     ) -> Request | Response | None:
         """Try a page that failed in the browser there again, or else its plain HTML."""
         state = _state_of(request)
+        if isinstance(exception, TooLargeError) or self._was_cut_off(request, exception):
+            _set_error(request, _reason(exception))
+            request.meta["dont_cache"] = True
+            return HtmlResponse(request.url, request=request, flags=[TOO_LARGE])
         if state is None or state["plain"]:
             return None
         if isinstance(exception, PrivateAddressRefused) and exception.is_of(request.url):
@@ -164,10 +166,6 @@ class RenderMiddleware:
             return None
         self.stats.inc_value(f"websegment/render/error/{type(exception).__name__}")
         reason = _reason(exception)
-        if isinstance(exception, TooLargeError):
-            _set_error(request, str(exception))
-            request.meta["dont_cache"] = True
-            return HtmlResponse(request.url, request=request, flags=["playwright", TOO_LARGE])
         failures = state["failures"] + 1
         retry = None
         if (
@@ -182,6 +180,14 @@ class RenderMiddleware:
             retry.meta[STATE_KEY] = {**state, "failures": failures}
             return retry
         return self._plain(request, failures, reason)
+
+    def _was_cut_off(self, request: Request, exception: Exception) -> bool:
+        """Say whether Scrapy ended a download at the size that we gave it."""
+        return (
+            request.meta.get("download_maxsize") == self.max_size
+            and type(exception).__name__ in ("CancelledError", "DownloadCancelledError")
+            and "max size" in str(exception)
+        )
 
     def _plain(self, request: Request, failures: int, reason: str) -> Request:
         """Return the request for a page's plain HTML instead."""

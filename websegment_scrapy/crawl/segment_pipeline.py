@@ -122,7 +122,7 @@ class SegmentPipeline:
         assert self.pool is not None
         started = monotonic()
         if TOO_LARGE in page.response.flags:
-            return self._failed(page, page.meta.render_error or TOO_LARGE)
+            return self._failed(page, f"larger than WEBSEGMENT_PAGE_SIZE: {page.meta.render_error}")
         size, limit = len(page.response.body), self.config.page_size * 2**20
         if size > limit:
             return self._failed(page, too_large(page.response.url, size, limit))
