@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,20 @@ from websegment_scrapy.page.gaps import bits_by_tag, gap_bits
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, TABLE_CELLS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["Reader", "break_bits"]
+__all__ = ["APART", "Reader", "break_bits", "tag_bits"]
 
 PARAGRAPH, LINE, CELL, SPACE = 1, 2, 4, 8
+CUTTING = PARAGRAPH | LINE | CELL
+"""What parts two blocks of text."""
+
+APART = "\n\n"
+"""What stands between two paragraphs, and between texts that do not follow each other."""
 
 _LINE_TAGS = frozenset({"br", "li", "dt", "dd", "tr", "option", "summary", "legend", "caption"})
 _TAG_BITS = (
@@ -29,13 +37,18 @@ _TAG_BITS = (
 _INLINE_DISPLAYS = ("inline", "contents", "none", "ruby")
 
 
+def tag_bits(tree: PageTree) -> NDArray[np.uint8]:
+    """Say of each element what its tags do to the text around them, whatever its style."""
+    return bits_by_tag(tree, _TAG_BITS)
+
+
 def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     """Say of each element what its tags do to the text around them.
 
     A rendered page's own styles count: a ``span`` shown as a block breaks the paragraph, a
     ``div`` shown inline does not; boxes inside a line separate words.
     """
-    bits = bits_by_tag(tree, _TAG_BITS)
+    bits = tag_bits(tree)
     if tree.layout != "rendered":
         return bits
     displays = [style.display for style in tree.styles]
@@ -77,20 +90,21 @@ class Reader:
 
     def text(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> str:
         """Return the text of ``leaves``, which are nodes in document order."""
-        tree, pieces, previous = self.tree, [], -1
+        return "".join(chain.from_iterable(self.pieces(leaves))).strip()
+
+    def pieces(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> Iterator[tuple[str, str]]:
+        """Yield the text of each leaf that has some, after what stands between it and the last."""
+        tree, previous = self.tree, -1
         for leaf in leaves.tolist():
             if tree.text_end[leaf] == tree.text_start[leaf]:
                 continue
-            if previous >= 0:
-                pieces.append(self._separator(previous, leaf))
-            pieces.append(tree.text_of(leaf))
+            yield self._separator(previous, leaf) if previous >= 0 else "", tree.text_of(leaf)
             previous = leaf
-        return "".join(pieces).strip()
 
     def _separator(self, previous: int, leaf: int) -> str:
         neighbour, gap = self.before[leaf]
         if neighbour != previous or gap & PARAGRAPH:
-            return "\n\n"
+            return APART
         if gap & LINE:
             return "\n"
         if gap & CELL:
