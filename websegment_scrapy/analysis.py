@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.config import Config
+from websegment_scrapy.dedup.fingerprint import fingerprint_of
 from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of
 from websegment_scrapy.extract.main_text import (
     assign_roles,
     kept_text,
     main_segment,
     roles_by_templateness,
+    told_text,
 )
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
@@ -68,6 +70,8 @@ class Analysis:
     page_hash
         16 bytes that are equal for pages whose main text has the same words when their site's
         verdict is left aside: what a page says does not change because its site becomes known.
+    fingerprint
+        What the page says, block by block: `dedup.fingerprint.same_page` compares two visits.
     parts
         What the page adds to its site's counts, when that was asked for.
     """
@@ -82,6 +86,7 @@ class Analysis:
     segments: tuple[Segment, ...]
     signature: Signature
     page_hash: bytes = b""
+    fingerprint: bytes = b""
     parts: PageParts | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,11 +201,12 @@ def analyze(
     templates = None
     if main_text == "largest":
         segments = assign_roles(segments)
-        text, alone = _largest(tree, segments, site, hashed)
+        text, alone, main = _largest(tree, segments, site, hashed)
     else:
         templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed)
         segments = roles_by_templateness(tree, segments, templates)
         text, alone = kept_text(tree, templates), kept_text(tree, templates, repeated=True)
+        main = templates.main
     found = signature_of(text, RECIPES[signature])
     same = found if alone == text else signature_of(alone, RECIPES[signature])
     return AnalyzedPage(
@@ -214,6 +220,7 @@ def analyze(
         segments=segments,
         signature=found,
         page_hash=same.content_hash,
+        fingerprint=fingerprint_of(tree, main, told_text(tree)).to_bytes(),
         parts=describe_parts(tree, hashed) if parts else None,
         tree=tree,
         labels=labels,
@@ -238,12 +245,16 @@ def _largest(
     segments: tuple[Segment, ...],
     site: SiteVerdict | None,
     hashed: HashedNodes | None,
-) -> tuple[str, str]:
-    """Return the text of the largest segment, without and with what its site repeats."""
+) -> tuple[str, str, NDArray[np.int64]]:
+    """Return the text of the largest segment without what its site repeats, all of it, its nodes.
+
+    The nodes are those of the first.
+    """
     main = main_segment(segments)
     if main is None:
-        return "", ""
+        return "", "", np.zeros(0, dtype=np.int64)
+    leaves = tree.leaves[main.leaves].astype(np.int64)
     if site is None:
-        return main.text, main.text
-    leaves = tree.leaves[main.leaves]
-    return Reader(tree).text(leaves[~template_nodes(tree, site, hashed)[leaves]]), main.text
+        return main.text, main.text, leaves
+    leaves = leaves[~template_nodes(tree, site, hashed)[leaves]]
+    return Reader(tree).text(leaves), main.text, leaves

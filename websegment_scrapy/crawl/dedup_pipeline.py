@@ -168,6 +168,7 @@ class DedupPipeline:
             rendered=analysis.rendered,
             parts=analysis.parts,
             page_hash=analysis.page_hash,
+            fingerprint=analysis.fingerprint,
         )
 
     def _crawl_name(self) -> str:

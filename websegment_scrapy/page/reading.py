@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["Reader", "break_bits"]
+__all__ = ["Reader", "break_bits", "tag_bits"]
 
 PARAGRAPH, LINE, CELL, SPACE = 1, 2, 4, 8
+CUTTING = PARAGRAPH | LINE | CELL
+"""What parts two blocks of text."""
+
 
 _LINE_TAGS = frozenset({"br", "li", "dt", "dd", "tr", "option", "summary", "legend", "caption"})
 _TAG_BITS = (
@@ -29,13 +32,18 @@ _TAG_BITS = (
 _INLINE_DISPLAYS = ("inline", "contents", "none", "ruby")
 
 
+def tag_bits(tree: PageTree) -> NDArray[np.uint8]:
+    """Say of each element what its tags do to the text around them, whatever its style."""
+    return bits_by_tag(tree, _TAG_BITS)
+
+
 def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     """Say of each element what its tags do to the text around them.
 
     A rendered page's own styles count: a ``span`` shown as a block breaks the paragraph, a
     ``div`` shown inline does not; boxes inside a line separate words.
     """
-    bits = bits_by_tag(tree, _TAG_BITS)
+    bits = tag_bits(tree)
     if tree.layout != "rendered":
         return bits
     displays = [style.display for style in tree.styles]
