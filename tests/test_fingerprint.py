@@ -1,4 +1,4 @@
-"""Whether a revisit found the same page: edits of its text are seen, other ways of seeing are not."""
+"""Whether a revisit found the same page: edits are seen, other ways of seeing it are not."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,7 +147,7 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
     is_main = np.isin(nodes, main).tolist()
     pieces = [tree.text_of(node) for node in nodes.tolist()]
     texts, kept = [], []
-    for begin, end in zip(first, first[1:], strict=False):
+    for begin, end in pairwise(first):
         texts.append("\n".join(pieces[begin:end]))
         kept.append(any(is_main[begin:end]))
     return Fingerprint.of([*texts, told], [*kept, not any(kept)])
