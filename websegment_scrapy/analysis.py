@@ -18,6 +18,7 @@ from websegment_scrapy.extract.main_text import (
     assign_roles,
     kept_text,
     main_segment,
+    page_words,
     roles_by_templateness,
     told_text,
 )
@@ -26,7 +27,6 @@ from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.reading import Reader
-from websegment_scrapy.page.words import words
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
 from websegment_scrapy.template.hashes import describe_parts, hash_nodes
@@ -62,7 +62,8 @@ class Analysis:
     main_text
         The text that is not template; empty when there is none.
     words, page_words
-        Words of the main text and of the whole page.
+        Words of the main text, and of all text of the page that can be read: what is shown, what
+        can be opened, and what it tells machines when that is its main text.
     segments
         All segments, in document order.
     signature
@@ -215,8 +216,8 @@ def analyze(
         engine=segmenter.name,
         rendered=tree.layout == "rendered",
         main_text=text,
-        words=len(words(text)),
-        page_words=sum(segment.words for segment in segments),
+        words=found.words,
+        page_words=page_words(tree, segments) + (0 if len(main) else found.words),
         segments=segments,
         signature=found,
         page_hash=same.content_hash,

@@ -14,6 +14,7 @@ import numpy as np
 
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.told import BODY, told_texts
+from websegment_scrapy.page.words import words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     from websegment_scrapy.segment.segments import Role, Segment
     from websegment_scrapy.template.page_templates import PageTemplates
 
-__all__ = ["assign_roles", "kept_text", "main_segment", "roles_by_templateness", "told_text"]
+__all__ = [
+    "assign_roles",
+    "kept_text",
+    "main_segment",
+    "page_words",
+    "roles_by_templateness",
+    "told_text",
+]
 
 MOSTLY = 0.5
 """Share of its words from which a segment is main text."""
@@ -72,6 +80,18 @@ def told_text(tree: PageTree) -> str:
     if bodies:
         return max(bodies, key=len)
     return "" if (tree.text_end > tree.text_start).any() else tree.head.description
+
+
+def page_words(tree: PageTree, segments: tuple[Segment, ...]) -> int:
+    """Count the words of all text that can be read, of which the main text is a part.
+
+    That of the segments, and that which is hidden and can be opened; on a page that was not
+    rendered all that is hidden may be such text.
+    """
+    found = (tree.text_end > tree.text_start) & tree.readable
+    found[tree.leaves] = False
+    hidden = sum(len(words(tree.text_of(node))) for node in np.flatnonzero(found).tolist())
+    return hidden + sum(segment.words for segment in segments)
 
 
 def roles_by_templateness(

@@ -61,6 +61,9 @@ class PageTree:
         Index into ``styles``.
     visible
         Whether the node is shown.
+    readable
+        Whether a reader can get to see the node: it is shown, or the page has a way to show it
+        (`page.readable`). Without a browser nobody knows, and all nodes are.
     text_start, text_end
         Span of each text node in ``text``; equal for elements.
     space_before
@@ -87,6 +90,7 @@ class PageTree:
     box: NDArray[np.float32]
     style: NDArray[np.int32]
     visible: NDArray[np.bool_]
+    readable: NDArray[np.bool_]
     text_start: NDArray[np.int64]
     text_end: NDArray[np.int64]
     space_before: NDArray[np.bool_]
