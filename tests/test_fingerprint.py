@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.texts import page, prose
 from websegment_scrapy import analyze
-from websegment_scrapy.dedup.fingerprint import MAX_BLOCKS, VERSION, Fingerprint, same_page
+from websegment_scrapy.dedup.fingerprint import (
+    MAX_BLOCKS,
+    VERSION,
+    Fingerprint,
+    fingerprint_of,
+    same_page,
+)
+from websegment_scrapy.page.build import build_tree
 
 BODY = [prose(number, 60) for number in range(6)]
 
@@ -107,3 +115,15 @@ def test_a_page_whose_text_is_only_told_to_machines_changes_with_that_text() -> 
 
     assert same_page(told(BODY[0]), told(BODY[0]))
     assert not same_page(told(BODY[0]), told(BODY[1]))
+
+
+def test_a_footer_that_is_taken_for_main_text_is_edited_without_a_change_of_the_page() -> None:
+    def of(body: str, footer: str, main: str) -> bytes:
+        tree = build_tree(f"<main><p>{body}</p><footer>by {body}</footer></main><footer>{footer}")
+        nodes = [node for node in range(len(tree)) if tree.text_of(node) in main.split(",")]
+        return fingerprint_of(tree, np.array(nodes)).to_bytes()
+
+    assert same_page(of("text", "here", "text,here"), of("text", "there", "text,there"))
+    assert not same_page(of("text", "here", "text,here"), of("other", "here", "other,here"))
+    assert not same_page(of("text", "", "by text"), of("other", "", "by other"))
+    assert not same_page(of("text", "here", "here"), of("text", "there", "there")), "nothing else"

@@ -13,8 +13,9 @@ blocks are main text. Two of them are of the same page when
 
 So text that appears, disappears or moves in the main text is a change; what is main text is asked
 of both visits, and what only one of them took for it must stand in both documents. Blocks are cut
-by tags alone, never by layout. What this cannot see: text that a page has elsewhere already, in its
-menu say, and that becomes main text.
+by tags alone, never by layout. What a page itself calls navigation or its footer does not count as
+main text here, even if it was taken for it, unless there is no other. What this cannot see: text
+that a page has elsewhere already, in its menu say, and that becomes main text.
 
 A hash has 24 bits: of one edit in 80,000 the new text is taken for another one of a page with 200
 blocks. It is stored in 3 bytes, those of main text in their order, all others ascending.
@@ -144,13 +145,20 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
         bits[tree.tag == tree.tags.index("br")] = 0
     cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
     first = [0, *cut.tolist(), len(nodes)]
-    is_main = np.isin(nodes, main).tolist()
+    is_main = np.isin(nodes, _own(tree, main)).tolist()
     pieces = [tree.text_of(node) for node in nodes.tolist()]
     texts, kept = [], []
     for begin, end in pairwise(first):
         texts.append("\n".join(pieces[begin:end]))
         kept.append(any(is_main[begin:end]))
     return Fingerprint.of([*texts, told], [*kept, not any(kept)])
+
+
+def _own(tree: PageTree, main: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the nodes that are not in the page's navigation or footer, or all if these are all."""
+    around = tree.inside("nav", "footer") & ~tree.inside("article", "main", "blockquote")
+    own = main[~around[main]]
+    return own if len(own) else main
 
 
 def _numbers(data: bytes) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ def roles_by_templateness(
     weight = np.maximum(tree.text_end[leaves] - tree.text_start[leaves], 1).astype(np.float64)
     is_main = np.isin(leaves, templates.main)
     is_text = tree.text_end[leaves] > tree.text_start[leaves]
-    inside = {name: _inside(tree, name)[leaves] for name in ("header", "footer")}
+    inside = {name: tree.inside(name)[leaves] for name in ("header", "footer")}
     found = []
     for segment in segments:
         own = segment.leaves
@@ -136,14 +136,3 @@ def _edge_role(own: NDArray[np.int32], count: int, inside: dict[str, NDArray[np.
     if own[0] >= (1 - EDGE) * count:
         return "footer"
     return "header" if own[-1] < EDGE * count else "other"
-
-
-def _inside(tree: PageTree, name: str) -> NDArray[np.bool_]:
-    """Mark the nodes in elements of a name."""
-    marked = np.zeros(len(tree) + 1, dtype=np.int64)
-    if name in tree.tags:
-        elements = np.flatnonzero(tree.tag == tree.tags.index(name))
-        np.add.at(marked, elements, 1)
-        np.add.at(marked, tree.end[elements], -1)
-    inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
-    return inside

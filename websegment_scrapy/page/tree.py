@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.capture import Style
@@ -162,6 +163,16 @@ class PageTree:
             found.append(node)
             node = int(self.parent[node])
         return found
+
+    def inside(self, *names: str) -> NDArray[np.bool_]:
+        """Mark the elements of some names and all nodes in them."""
+        marked = np.zeros(len(self) + 1, dtype=np.int64)
+        numbers = [number for number, tag in enumerate(self.tags) if tag in names]
+        elements = np.flatnonzero(np.isin(self.tag, numbers))
+        np.add.at(marked, elements, 1)
+        np.add.at(marked, self.end[elements], -1)
+        inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
+        return inside
 
     def union_box(self, nodes: NDArray[np.int32]) -> tuple[int, int, int, int]:
         """Return the smallest box around the boxes of ``nodes``."""
