@@ -119,11 +119,16 @@ def test_a_page_whose_text_is_only_told_to_machines_changes_with_that_text() -> 
 
 def test_a_footer_that_is_taken_for_main_text_is_edited_without_a_change_of_the_page() -> None:
     def of(body: str, footer: str, main: str) -> bytes:
-        tree = build_tree(f"<main><p>{body}</p><footer>by {body}</footer></main><footer>{footer}")
+        tree = build_tree(
+            f"<main><p>{body}</p><footer>by {body}</footer></main><footer>{footer}</footer>"
+        )
         nodes = [node for node in range(len(tree)) if tree.text_of(node) in main.split(",")]
         return fingerprint_of(tree, np.array(nodes)).to_bytes()
 
     assert same_page(of("text", "here", "text,here"), of("text", "there", "text,there"))
     assert not same_page(of("text", "here", "text,here"), of("other", "here", "other,here"))
     assert not same_page(of("text", "", "by text"), of("other", "", "by other"))
-    assert not same_page(of("text", "here", "here"), of("text", "there", "there")), "nothing else"
+    long = prose(1, 40)
+    assert not same_page(of("text", long, long), of("text", long + " more", long + " more")), (
+        "no end"
+    )

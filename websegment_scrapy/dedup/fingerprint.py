@@ -14,8 +14,8 @@ blocks are main text. Two of them are of the same page when
 So text that appears, disappears or moves in the main text is a change; what is main text is asked
 of both visits, and what only one of them took for it must stand in both documents. Blocks are cut
 by tags alone, never by layout. What a page itself calls navigation or its footer does not count as
-main text here, even if it was taken for it, unless there is no other. What this cannot see: text
-that a page has elsewhere already, in its menu say, and that becomes main text.
+main text here, even if it was taken for it. What this cannot see: text that a page has elsewhere
+already, in its menu say, and that becomes main text.
 
 A hash has 24 bits: of one edit in 80,000 the new text is taken for another one of a page with 200
 blocks. It is stored in 3 bytes, those of main text in their order, all others ascending.
@@ -49,6 +49,9 @@ VERSION = 16 * NORMALISER_VERSION + 1
 HASH_BYTES = 3
 MAX_BLOCKS = 5000
 """Of a page with more only the main text counts, as one block: a fingerprint has 15 kB at most."""
+
+AROUND, WITHIN = ("nav", "footer"), ("article", "main", "blockquote")
+"""Elements whose text belongs to the page's frame, unless they are in one of the others."""
 
 _HEAD = 4  # the version, and how many blocks are main text
 
@@ -145,7 +148,7 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
         bits[tree.tag == tree.tags.index("br")] = 0
     cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
     first = [0, *cut.tolist(), len(nodes)]
-    is_main = np.isin(nodes, _own(tree, main)).tolist()
+    is_main = np.isin(nodes, main[~_around(tree)[main]]).tolist()
     pieces = [tree.text_of(node) for node in nodes.tolist()]
     texts, kept = [], []
     for begin, end in pairwise(first):
@@ -154,11 +157,19 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
     return Fingerprint.of([*texts, told], [*kept, not any(kept)])
 
 
-def _own(tree: PageTree, main: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the nodes that are not in the page's navigation or footer, or all if these are all."""
-    around = tree.inside("nav", "footer") & ~tree.inside("article", "main", "blockquote")
-    own = main[~around[main]]
-    return own if len(own) else main
+def _around(tree: PageTree) -> NDArray[np.bool_]:
+    """Mark what a page calls its navigation and footer.
+
+    One that has half of the page's text is none: its end tag was forgotten.
+    """
+    around = np.zeros(len(tree), dtype=bool)
+    most = len(tree.text) / 2
+    names = [number for number, tag in enumerate(tree.tags) if tag in AROUND]
+    for node in np.flatnonzero(np.isin(tree.tag, names)).tolist():
+        end = int(tree.end[node])
+        if tree.text_end[end - 1] - tree.text_start[node] < most:
+            around[node:end] = True
+    return around & ~tree.inside(*WITHIN)
 
 
 def _numbers(data: bytes) -> tuple[int, ...]:
