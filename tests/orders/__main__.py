@@ -129,9 +129,7 @@ def _compare_texts(first: dict[str, Any], again: Crawl) -> None:
     before = sum(each["words"] for each in first.values())
     after = sum(item["websegment"]["words"] for item in again.items)
     print(f"  at first sight {other} of {len(again.items)} texts were other ones ({repeated} told)")
-    print(
-        f"  words of main texts at first sight and at the end: {words[0]}, {words[1]}", flush=True
-    )
+    print(f"  words of main texts at first sight and at the end: {before}, {after}", flush=True)
 
 
 def _report(ends: dict[str, dict[str, Page]]) -> int:

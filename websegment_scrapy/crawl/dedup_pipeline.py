@@ -188,6 +188,7 @@ class DedupPipeline:
             page_hash=analysis.page_hash,
             document_hash=analysis.document_hash,
             dossier=analysis.dossier,
+            fingerprint=analysis.fingerprint,
         )
 
     def _crawl_name(self) -> str:

@@ -17,6 +17,7 @@ from websegment_scrapy.page.capture import (
     read_text,
 )
 from websegment_scrapy.page.parse import parse_html
+from websegment_scrapy.page.readable import OPENING, readable
 from websegment_scrapy.page.static_layout import no_layout, static_layout
 from websegment_scrapy.page.tags import NOT_RENDERED, OPAQUE_TEXT, REPLACED
 from websegment_scrapy.page.tree import TEXT, PageHead, PageTree
@@ -52,6 +53,7 @@ class Nodes:
     presentation: dict[int, dict[str, str]] = field(default_factory=dict)
     captured_box: dict[int, str] = field(default_factory=dict)
     captured_text: dict[int, str] = field(default_factory=dict)
+    opening: dict[int, dict[str, str]] = field(default_factory=dict)
     text_rank: list[int] = field(default_factory=list)
     attributes: dict[str, dict[int, str]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -85,16 +87,20 @@ def build_tree(
     else:
         root, layout_names = parse_html(html), None
     nodes = _walk(root, tuple(attributes), layout_names if capture is not None else None)
+    can_be_read = [True] * len(nodes)
     if capture is not None:
         layout = _captured_layout(nodes, capture)
         styles, kind, width = capture.styles, "rendered", capture.width
+        can_be_read = readable(nodes, layout[2], layout[1], styles)
     elif estimate_layout:
         layout, styles, width = static_layout(nodes)
         kind = "static"
     else:
         layout, styles, width = no_layout(nodes)
         kind = "static"
-    return _freeze(nodes, *layout, styles=styles, kind=kind, width=width, head=_head(root))
+    return _freeze(
+        nodes, *layout, can_be_read, styles=styles, kind=kind, width=width, head=_head(root)
+    )
 
 
 def _walk(
@@ -154,6 +160,9 @@ class _Walker:
                     nodes.captured_box[index] = value
                 if (value := attrib.get(self.layout_names[1])) is not None:
                     nodes.captured_text[index] = value
+                said = {name: str(attrib[name]) for name in OPENING if name in attrib}
+                if said:
+                    nodes.opening[index] = said
             else:
                 hidden = hidden or _is_hidden(tag, attrib)
                 shown = {name: str(attrib[name]) for name in _SIZE_ATTRIBUTES if name in attrib}
@@ -276,6 +285,8 @@ def _captured_layout(nodes: Nodes, capture: PageCapture) -> type_layout:
             visible[index] = bool(styles[measured[4]].visible)
         elif parent >= 0:
             style[index] = style[parent]
+            # Without a box but with text that has one: ``display: contents``.
+            visible[index] = visible[parent] and index in nodes.captured_text
     return boxes, style, visible
 
 
@@ -284,6 +295,7 @@ def _freeze(
     boxes: list[tuple[float, float, float, float]],
     style: list[int],
     visible: list[bool],
+    can_be_read: list[bool],
     *,
     styles: Any,
     kind: Any,
@@ -310,6 +322,7 @@ def _freeze(
         box=box,
         style=np.array(style, dtype=np.int32),
         visible=shown,
+        readable=np.array(can_be_read, dtype=bool),
         text_start=ends - lengths,
         text_end=ends,
         space_before=np.array(nodes.space_before, dtype=bool),

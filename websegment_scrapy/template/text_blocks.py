@@ -1,7 +1,8 @@
 """Text blocks: what stands between two block-level tags, the unit that is kept or left out.
 
 Block Fusion (section 3.1) calls them atomic blocks. Here hidden text has its blocks too: pages hide
-tabs, spoilers and posts until a script runs, and without a browser only the text can tell.
+tabs, spoilers and posts until a script runs, and without a browser only the text can tell. What a
+browser knows that nobody can read (`page.readable`) has none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class TextBlocks:
     Attributes
     ----------
     nodes
-        All text nodes of the page.
+        All text nodes of the page that can be read.
     first
         Where each block begins in ``nodes``; the last number is their end.
     """
@@ -48,7 +49,7 @@ class TextBlocks:
 
 def text_blocks(tree: PageTree) -> TextBlocks:
     """Cut the text of a page into blocks; ``br`` does not cut, a change of visibility does."""
-    nodes = np.flatnonzero(tree.text_end > tree.text_start)
+    nodes = np.flatnonzero((tree.text_end > tree.text_start) & tree.readable)
     if not len(nodes):
         return TextBlocks(nodes, np.zeros(1, dtype=np.int64))
     bits = break_bits(tree)
