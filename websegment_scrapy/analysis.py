@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.config import Config
-from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of
+from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
 from websegment_scrapy.extract.main_text import (
     assign_roles,
     kept_text,
@@ -24,7 +24,6 @@ from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.reading import Reader
-from websegment_scrapy.page.words import words
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
 from websegment_scrapy.template.hashes import describe_parts, hash_nodes
@@ -200,20 +199,21 @@ def analyze(
     else:
         templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed)
         segments = roles_by_templateness(tree, segments, templates)
-        text, alone = kept_text(tree, templates), kept_text(tree, templates, repeated=True)
+        text = alone = kept_text(tree, templates)
+        if not np.array_equal(templates.kept, templates.main_text):
+            alone = kept_text(tree, templates, repeated=True)
     found = signature_of(text, RECIPES[signature])
-    same = found if alone == text else signature_of(alone, RECIPES[signature])
     return AnalyzedPage(
         url=url,
         title=page_title(tree),
         engine=segmenter.name,
         rendered=tree.layout == "rendered",
         main_text=text,
-        words=len(words(text)),
+        words=found.words,
         page_words=sum(segment.words for segment in segments),
         segments=segments,
         signature=found,
-        page_hash=same.content_hash,
+        page_hash=found.content_hash if alone == text else content_hash_of(alone),
         parts=describe_parts(tree, hashed) if parts else None,
         tree=tree,
         labels=labels,

@@ -26,6 +26,18 @@ _TAG_BITS = (
     | dict.fromkeys(("thead", "tbody", "tfoot"), LINE)
     | dict.fromkeys(("button", "select", "input", "textarea", "iframe", "svg"), SPACE)
 )
+_SEPARATORS = [
+    "\n\n"
+    if gap & PARAGRAPH
+    else "\n"
+    if gap & LINE
+    else "\t"
+    if gap & CELL
+    else " " * (gap // SPACE)
+    for gap in range(2 * SPACE)
+]
+"""What stands between two texts, by the bits of the tags between them."""
+
 _INLINE_DISPLAYS = ("inline", "contents", "none", "ruby")
 
 
@@ -67,35 +79,34 @@ class Reader:
     """
 
     def __init__(self, tree: PageTree, nodes: NDArray[np.int64] | None = None) -> None:
-        self.tree = tree
         leaves = tree.leaves if nodes is None else nodes
         leaves = leaves[tree.text_end[leaves] > tree.text_start[leaves]]
-        gaps = gap_bits(tree, leaves, break_bits(tree)).tolist()
-        self.before = dict(
-            zip(leaves[1:].tolist(), zip(leaves[:-1].tolist(), gaps, strict=True), strict=True)
-        )
+        self.tree = tree
+        self.place = {leaf: place for place, leaf in enumerate(leaves.tolist())}
+        self.start = tree.text_start[leaves].tolist()
+        self.end = tree.text_end[leaves].tolist()
+        self.separators = ["", *self._separators(leaves)]
 
     def text(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> str:
         """Return the text of ``leaves``, which are nodes in document order."""
-        tree, pieces, previous = self.tree, [], -1
-        for leaf in leaves.tolist():
-            if tree.text_end[leaf] == tree.text_start[leaf]:
-                continue
-            if previous >= 0:
-                pieces.append(self._separator(previous, leaf))
-            pieces.append(tree.text_of(leaf))
-            previous = leaf
+        text, start, end = self.tree.text, self.start, self.end
+        pieces: list[str] = []
+        previous = -1
+        for leaf in leaves[self.tree.text_end[leaves] > self.tree.text_start[leaves]].tolist():
+            place = self.place[leaf]
+            if pieces:
+                pieces.append(self.separators[place] if place == previous + 1 else "\n\n")
+            pieces.append(text[start[place] : end[place]])
+            previous = place
         return "".join(pieces).strip()
 
-    def _separator(self, previous: int, leaf: int) -> str:
-        neighbour, gap = self.before[leaf]
-        if neighbour != previous or gap & PARAGRAPH:
-            return "\n\n"
-        if gap & LINE:
-            return "\n"
-        if gap & CELL:
-            return "\t"
-        blank = self.tree.blank_before.get(leaf)
-        if blank is not None:
-            return blank
-        return " " if gap & SPACE or self.tree.space_before[leaf] else ""
+    def _separators(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> list[str]:
+        """Return what stands between each two texts that follow each other."""
+        gaps = gap_bits(self.tree, leaves, break_bits(self.tree))
+        gaps[self.tree.space_before[leaves[1:]]] |= SPACE
+        found = [_SEPARATORS[gap] for gap in gaps.tolist()]
+        for leaf, blank in self.tree.blank_before.items():
+            place = self.place.get(leaf, 0) - 1
+            if place >= 0 and not gaps[place] & (PARAGRAPH | LINE | CELL):
+                found[place] = blank
+        return found
