@@ -150,4 +150,4 @@ class JustRules:
     def segment(self, tree: PageTree) -> NDArray[np.int32]:
         """Return one label for each leaf."""
         forced = text_gaps(tree) & FORCE_GAP != 0
-        return spread_to_leaves(tree, np.cumsum(forced, dtype=np.int32))
+        return spread_to_leaves(tree, np.cumsum(forced, dtype=np.int32) - 1)
