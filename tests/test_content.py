@@ -33,8 +33,7 @@ from websegment_scrapy.template.block_smoothing import RESOLUTION
 from websegment_scrapy.template.choice import (
     LEAST_GAIN,
     choose,
-    has_own_text,
-    with_site,
+    look_again,
     without_comments,
     without_repetitions,
 )
@@ -216,18 +215,17 @@ def test_few_words_of_a_form_are_no_main_text() -> None:
     assert not kept.any()
 
 
-def test_what_a_known_site_does_not_repeat_gets_a_second_chance() -> None:
-    items = "".join(f"<li><a href=/{number}>{number}.1</a></li>" for number in range(120))
-    tree = build_tree(f"<p>Menu</p><ul>{items}</ul>")
-    page = block_features(tree, Lexicon({}, {}, {}))
-    assert page is not None
-    repeated = np.zeros(121, dtype=bool)
-    repeated[0] = True
-    assert has_own_text(page, repeated)
-    assert not has_own_text(page, ~repeated)
-    found = with_site(page, np.full(len(page), 0.25), repeated)
-    assert found[0] == 0.0
-    assert found[1:] == pytest.approx(0.4)
+def test_what_a_known_site_does_not_repeat_gets_a_second_look() -> None:
+    repeated = np.array([True, False, False, False])
+    words, probability = np.array([200.0, 60.0, 60.0, 60.0]), np.array([0.4, 0.45, 0.4, 0.01])
+    assert look_again(words, probability, repeated).tolist() == [False, True, True, False]
+
+
+def test_a_page_of_few_words_of_its_own_gets_no_second_look() -> None:
+    words, probability = np.array([200.0, 90.0]), np.array([0.4, 0.45])
+    assert not look_again(words, probability, np.array([True, False])).any()
+    assert not look_again(words, probability * 0.1, np.array([False, False])).any()
+    assert not look_again(np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)).any()
 
 
 def test_words_of_few_sites_are_no_part_of_the_lexicon() -> None:

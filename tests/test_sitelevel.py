@@ -23,11 +23,11 @@ from websegment_scrapy.template.hashes import (
     page_parts,
 )
 from websegment_scrapy.template.normalise import letters_of, normal_link, normal_text
+from websegment_scrapy.template.repeated import template_nodes
 from websegment_scrapy.template.sitelevel import (
     SiteCounter,
     needed_pages,
     site_verdict,
-    template_nodes,
 )
 
 MENU = [

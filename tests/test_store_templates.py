@@ -165,21 +165,22 @@ def test_a_decision_that_is_undone_counts_nothing(store: Store, monkeypatch: Any
     assert set(counts(store)[1].values()) == {1}
 
 
-def test_a_page_that_did_not_change_is_unchanged_although_its_main_text_is_another(
-    store: Store,
-) -> None:
+def test_a_page_that_did_not_change_has_what_it_is_judged_to_be_now(store: Store) -> None:
     whole, less, few = words_of(1, 200), words_of(1, 120), words_of(1, 5)
-    first = store.decide(visit(1, content=whole, page_hash=b"a" * 16))
-    assert store.decide(visit(1, content=less, page_hash=b"a" * 16)).kind == "unchanged"
-    assert store.decide_many([visit(1, content=few, page_hash=b"a" * 16)])[0].kind == "unchanged"
-    again = store.decide_many(
-        [visit(2), visit(1, content=less, page_hash=b"a" * 16), visit(3, page_hash=b"c" * 16)]
-    )[1]
-    assert (again.kind, again.page_id) == ("unchanged", first.page_id)
-    assert store.decide(visit(1, content=whole, page_hash=b"b" * 16)).kind == "unchanged"
-    changed = store.decide(visit(1, content=less, page_hash=b"d" * 16))
-    assert changed.kind == "changed"
-    assert store.decide(visit(1, content=few, page_hash=b"e" * 16)).kind == "empty"
+    same, other = b"a" * 16, b"d" * 16
+    first = store.decide(visit(1, content=whole, page_hash=same))
+    again = store.decide(visit(1, content=less, page_hash=same))
+    assert (again.kind, again.revised, again.page_id) == ("unchanged", True, first.page_id)
+    assert query(store, "SELECT words FROM pages") == [(120,)]
+    last = store.decide(visit(1, content=less, page_hash=same))
+    assert (last.kind, last.revised) == ("unchanged", False)
+    assert store.decide_many([visit(1, content=few, page_hash=same)])[0].kind == "empty"
+    assert query(store, "SELECT decision, words, signature FROM pages") == [("empty", 5, None)]
+    store.decide_many([visit(2), visit(1, content=less, page_hash=same), visit(3)])
+    assert store.decide(visit(1, content=less, page_hash=other)).kind == "unchanged"
+    assert store.decide(visit(1, content=whole, page_hash=b"e" * 16)).kind == "changed"
+    assert store.decide(visit(1, content=few, page_hash=b"f" * 16)).kind == "empty"
+    assert query(store, f"SELECT words FROM pages WHERE id = {first.page_id}") == [(200,)]
     assert not integrity(store)
 
 

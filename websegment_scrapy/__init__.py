@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.crawl.pressure import PressureMiddleware
     from websegment_scrapy.crawl.remember import RememberResponseMiddleware
     from websegment_scrapy.crawl.render import RenderMiddleware
+    from websegment_scrapy.crawl.revision import page_revised
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
     from websegment_scrapy.items import WebPage
 
@@ -33,6 +34,7 @@ __all__ = [
     "SegmentPipeline",
     "WebPage",
     "analyze",
+    "page_revised",
 ]
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "SegmentPipeline": "crawl.segment_pipeline",
     "WebPage": "items",
     "analyze": "analysis",
+    "page_revised": "crawl.revision",
 }
 
 

@@ -7,28 +7,30 @@ browsers or databases; ``pool.py`` runs the same function in processes of limite
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.extract.dossier import Dossier, dossier_of
 from websegment_scrapy.extract.main_text import (
     assign_roles,
     kept_text,
-    main_segment,
+    largest_segment,
     roles_by_templateness,
 )
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
-from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
 from websegment_scrapy.template.hashes import describe_parts, hash_nodes
 from websegment_scrapy.template.page_templates import PageTemplates, page_templates
-from websegment_scrapy.template.sitelevel import template_nodes
+from websegment_scrapy.template.repeated import outline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +38,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
-    from websegment_scrapy.template.hashes import HashedNodes, PageParts
+    from websegment_scrapy.template.hashes import PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["Analysis", "AnalyzedPage", "analyze", "read_document"]
+__all__ = ["Analysis", "AnalyzedPage", "analyze", "judge_again", "read_document"]
 
 DEFAULT = Config()
 
@@ -69,6 +71,11 @@ class Analysis:
         verdict is left aside: what a page says does not change because its site becomes known.
     parts
         What the page adds to its site's counts, when that was asked for.
+    dossier
+        What it takes to judge the page again when more is known of its site, with `parts`; ``None``
+        for a page that would take too much (`extract.dossier`).
+    document_hash
+        16 bytes that are equal for documents of the same bytes.
     """
 
     url: str
@@ -82,6 +89,8 @@ class Analysis:
     signature: Signature
     page_hash: bytes = b""
     parts: PageParts | None = None
+    dossier: bytes | None = None
+    document_hash: bytes = b""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form of the page and its segments (see the documentation)."""
@@ -192,16 +201,18 @@ def analyze(
     hashed = hash_nodes(tree) if parts or site is not None else None
     labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
     segments = describe_segments(tree, labels)
-    templates = None
     if main_text == "largest":
         segments = assign_roles(segments)
-        text, alone = _largest(tree, segments, site, hashed)
+        templates = largest_segment(tree, segments, site, hashed)
     else:
         templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed)
         segments = roles_by_templateness(tree, segments, templates)
+    dossier = None
+    if hashed is None:
         text = alone = kept_text(tree, templates)
-        if not np.array_equal(templates.kept, templates.main_text):
-            alone = kept_text(tree, templates, repeated=True)
+    else:
+        dossier = dossier_of(tree, templates, outline_of(tree, hashed))
+        text, alone = dossier.text(site), dossier.text(None)
     found = signature_of(text, RECIPES[signature])
     return AnalyzedPage(
         url=url,
@@ -215,10 +226,51 @@ def analyze(
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
         parts=describe_parts(tree, hashed) if parts else None,
+        dossier=dossier.to_bytes() if parts and dossier is not None else None,
+        document_hash=document_hash(html),
         tree=tree,
         labels=labels,
-        templates=templates,
+        templates=None if main_text == "largest" else templates,
     )
+
+
+def judge_again(
+    dossiers: Sequence[tuple[bytes, Sequence[SiteVerdict | None]]], signature: str
+) -> list[tuple[str, Signature] | None]:
+    """Judge pages of which only the dossier is kept, each by what is known of its site.
+
+    Parameters
+    ----------
+    dossiers
+        ``Analysis.dossier`` of each page with the verdict on its site; with several where sites
+        have the same page, which has the longest of the texts then.
+    signature
+        ``"minhash"`` or ``"shingles"``.
+
+    Returns
+    -------
+    list
+        Main text and signature of each; ``None`` for one that another version has written.
+    """
+    found: list[tuple[str, Signature] | None] = []
+    for data, sites in dossiers:
+        try:
+            dossier = Dossier.from_bytes(data)
+        except AnalysisError:
+            found.append(None)
+            continue
+        texts = {dossier.text(site) for site in sites}
+        signed = [(text, signature_of(text, RECIPES[signature])) for text in texts]
+        found.append(max(signed, key=lambda each: (each[1].words, each[1].content_hash)))
+    return found
+
+
+def document_hash(html: str | bytes | Captured) -> bytes:
+    """Return 16 bytes that are equal for documents of the same bytes, however they are seen."""
+    if isinstance(html, Captured):
+        html = html.plain()
+    data = html if isinstance(html, bytes) else html.encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=16).digest()
 
 
 def read_document(
@@ -231,19 +283,3 @@ def read_document(
         html = decode(html, content_type=content_type, encoding=encoding)
     refuse_other_formats(html)
     return html
-
-
-def _largest(
-    tree: PageTree,
-    segments: tuple[Segment, ...],
-    site: SiteVerdict | None,
-    hashed: HashedNodes | None,
-) -> tuple[str, str]:
-    """Return the text of the largest segment, without and with what its site repeats."""
-    main = main_segment(segments)
-    if main is None:
-        return "", ""
-    if site is None:
-        return main.text, main.text
-    leaves = tree.leaves[main.leaves]
-    return Reader(tree).text(leaves[~template_nodes(tree, site, hashed)[leaves]]), main.text

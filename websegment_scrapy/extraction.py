@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from websegment_scrapy.analysis import DEFAULT, analyze, read_document
-from websegment_scrapy.extract.main_text import kept_text
+from websegment_scrapy.extract.main_text import kept_text, largest_segment
 from websegment_scrapy.extract.markdown import markdown_text
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.words import words
-from websegment_scrapy.template.page_templates import PageTemplates, page_templates
-from websegment_scrapy.template.sitelevel import template_nodes
+from websegment_scrapy.template.page_templates import page_templates
 
 if TYPE_CHECKING:
-    from websegment_scrapy.analysis import AnalyzedPage
     from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.template.content import ContentModel
     from websegment_scrapy.template.sitelevel import SiteVerdict
@@ -72,7 +68,9 @@ def extract(
             main_text=main_text,
             site=site,
         )
-        text = markdown_text(page.tree, _largest(page, site)) if markdown else page.main_text
+        text = page.main_text
+        if markdown:
+            text = markdown_text(page.tree, largest_segment(page.tree, page.segments, site))
         return Extraction(url=url, title=page.title, main_text=text)
     document = read_document(html, content_type=content_type, encoding=encoding)
     tree = build_tree(document, estimate_layout=main_text == "pagelevel")
@@ -82,13 +80,3 @@ def extract(
     else:
         text = kept_text(tree, templates)
     return Extraction(url=url, title=page_title(tree), main_text=text)
-
-
-def _largest(page: AnalyzedPage, site: SiteVerdict | None) -> PageTemplates:
-    """Return the papers' rule as templates: all is template but the main segment."""
-    tree = page.tree
-    nodes = np.flatnonzero(tree.text_end > tree.text_start)
-    main = [tree.leaves[segment.leaves] for segment in page.segments if segment.role == "main"]
-    kept = np.isin(nodes, np.concatenate([np.zeros(0, dtype=np.int32), *main]))
-    repeated = template_nodes(tree, site)[nodes]
-    return PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, kept & ~repeated, repeated)

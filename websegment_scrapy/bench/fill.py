@@ -132,6 +132,8 @@ def _rows(
                 crawl_id=crawl,
                 page_hash=hashes[offset],
                 parts_counted=False,
+                document_hash=url_key(url),
+                fingerprint=None,
                 first_seen=now,
                 last_seen=now,
                 last_changed=now,

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from websegment_scrapy.cli import resign
+from websegment_scrapy.cli import resign, revise
 from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
 from websegment_scrapy.store import lifecycle, merging, queries
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
-_Answer = TypeVar("_Answer", queries.ChangeRow, queries.PageRow, queries.PairRow, queries.SiteRow)
+_Answer = TypeVar(
+    "_Answer",
+    queries.ChangeRow,
+    queries.PageRow,
+    queries.PairRow,
+    queries.RevisedRow,
+    queries.SiteRow,
+)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -68,6 +75,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     changed.add_argument(
         "--new", action="store_true", help="also pages that were new: all that is new since then"
     )
+    changed.add_argument(
+        "--revised",
+        action="store_true",
+        help="instead, pages that were judged again because more is known about their site",
+    )
     add("sites", "hosts with their numbers, the largest first", _sites)
     add("export", "all pages", _export)
     to_migrate = add("migrate", "bring a database of an older version up to date", _summary)
@@ -90,6 +102,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     copied.add_argument("source", metavar="SOURCE", help="the other database")
     copied.set_defaults(run=_merge, bring=merging.copy)
     resign.add_arguments(add("resign", "change the recipe of the signatures, in place", _summary))
+    revise.add_arguments(add("revise", "judge pages again whose site became known", _summary))
     add("vacuum", "give back the room of what was removed", _summary).set_defaults(run=_vacuum)
     add("check", "check that the database is sound (exit status 1 if not)", _check)
 
@@ -213,6 +226,8 @@ def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    if args.revised:
+        return _write_all(queries.revised(database, args.since), queries.RevisedRow, args, out)
     found = queries.changed(database, args.since, new_too=args.new)
     return _write_all(found, queries.ChangeRow, args, out)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.exceptions import CloseSpider, DropItem
 
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.revision import Reviser
 from websegment_scrapy.crawl.sites import SiteVerdicts
 from websegment_scrapy.crawl.writer import StoreWriter
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
@@ -58,7 +61,7 @@ class DedupPipeline:
     ``WEBSEGMENT_SITE_TEMPLATES``, ``WEBSEGMENT_SITE_THRESHOLD``, ``WEBSEGMENT_SITE_MIN_PAGES``.
 
     Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
-    ``representative``, ``first_seen`` and ``reason``.
+    ``representative``, ``first_seen``, ``reason`` and ``revised``.
 
     Stats: ``websegment/decision/KIND`` for each kind of decision, ``websegment/store_seconds``,
     ``websegment/store_errors``, ``websegment/duplicates_dropped``,
@@ -75,6 +78,9 @@ class DedupPipeline:
         self.config = config
         self.registry = PageRegistry.of(crawler)
         self.writer: StoreWriter | None = None
+        self.reviser: Reviser | None = None
+        self._came_to_its_end = False
+        crawler.signals.connect(self._idle, signals.spider_idle)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -91,15 +97,26 @@ class DedupPipeline:
             logger.error("The crawl cannot start without its store: %s", error)  # noqa: TRY400
             raise CloseSpider(f"websegment store: {error}") from None
         self.writer = writer
+        self.registry.settled = asyncio.Event()
         if self.config.site_templates:
-            self.registry.sites = SiteVerdicts(writer, self.config)
+            self.reviser = Reviser(self.crawler, self.config, writer, self.registry)
+            self.registry.sites = SiteVerdicts(writer, self.config, self.reviser.start)
 
     async def close_spider(self) -> None:
-        """Store what is waiting, and close the database."""
-        if self.writer is not None:
+        """Store what is waiting, judge pages of sites that became known again, and close."""
+        if self.writer is None or self.registry.settled is None:
+            return
+        try:
+            if self.reviser is not None:
+                await self.reviser.finish(finished=self._came_to_its_end)
+        finally:
+            self.registry.settled.set()
             crowded = await self.writer.close()
             if crowded:
                 self.stats.set_value("websegment/crowded_keys", crowded)
+
+    def _idle(self) -> None:
+        self._came_to_its_end = True
 
     async def process_item(self, item: Any) -> Any:
         """Decide the item's page, once, and put the decision on the item."""
@@ -119,6 +136,7 @@ class DedupPipeline:
             self.config.drop_unchanged
             and isinstance(outcome, Decision)
             and outcome.kind is DecisionKind.UNCHANGED
+            and not outcome.revised
         ):
             self.stats.inc_value("websegment/unchanged_dropped")
             raise Unchanged(outcome)
@@ -168,6 +186,8 @@ class DedupPipeline:
             rendered=analysis.rendered,
             parts=analysis.parts,
             page_hash=analysis.page_hash,
+            document_hash=analysis.document_hash,
+            dossier=analysis.dossier,
         )
 
     def _crawl_name(self) -> str:
@@ -188,4 +208,5 @@ class DedupPipeline:
             "representative": outcome.representative,
             "first_seen": outcome.first_seen.isoformat(),
             "reason": outcome.reason,
+            "revised": outcome.revised,
         }

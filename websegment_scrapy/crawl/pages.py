@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.analysis import Analysis
     from websegment_scrapy.crawl.sites import SiteVerdicts
     from websegment_scrapy.dedup.decision import Decision
+    from websegment_scrapy.pool import AnalysisPool
 
 __all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config", "put_result"]
 
@@ -128,6 +129,10 @@ class PageRegistry:
         self._gate = asyncio.Lock()
         self.sites: SiteVerdicts | None = None
         """What is known about the sites, where there is a store that knows it."""
+        self.pool: AnalysisPool | None = None
+        """The worker processes, while there are some."""
+        self.settled: asyncio.Event | None = None
+        """Set when the store needs the worker processes no more, where there is a store."""
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_done, signal)
 

@@ -100,9 +100,13 @@ class SegmentPipeline:
             timeout=self.config.page_timeout,
             memory=self.config.page_memory,
         )
+        self.registry.pool = self.pool
 
     async def close_spider(self) -> None:
-        """End the worker processes."""
+        """End the worker processes, after the last pages were judged again."""
+        if self.registry.settled is not None:
+            await self.registry.settled.wait()
+        self.registry.pool = None
         if self.pool is not None:
             await asyncio.get_running_loop().run_in_executor(None, self.pool.close)
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.record import canonical_url, host_of
+from websegment_scrapy.store.revision import site_state
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.writer import StoreWriter
     from websegment_scrapy.template.sitelevel import SiteVerdict
@@ -45,12 +48,18 @@ class SiteVerdicts:
     pages that it rests on (while there is none, of the pages that it takes), at most `LONGEST`.
     What other crawlers counted comes with it. Pages that ask while it is read wait for it. When it
     cannot be read, the last one stays.
+
+    ``became_known`` is called with a host when so much more is known of it that its earlier pages
+    are to be judged again.
     """
 
-    def __init__(self, writer: StoreWriter, config: Config) -> None:
+    def __init__(
+        self, writer: StoreWriter, config: Config, became_known: Callable[[str], None]
+    ) -> None:
         self._writer = writer
         self._theta = config.site_threshold
         self._min_pages = config.site_min_pages
+        self._became_known = became_known
         self._sites: OrderedDict[str, _Site] = OrderedDict()
 
     async def verdict(self, url: str) -> SiteVerdict | None:
@@ -71,7 +80,11 @@ class SiteVerdicts:
 
     async def _read(self, host: str, site: _Site) -> None:
         try:
-            site.verdict = await self._writer.site_verdict(host, self._theta, self._min_pages)
+            site.verdict, due = await self._writer.ask(
+                site_state, host, self._theta, self._min_pages
+            )
+            if due:
+                self._became_known(host)
         except StoreError as error:
             logger.warning("What %s repeats cannot be read: %s", host, error)
         finally:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from websegment_scrapy.exceptions import StoreError
 
@@ -14,9 +13,10 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.store import PageRecord, Store
-    from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["StoreWriter"]
+
+T = TypeVar("T")
 
 BATCH = 16
 """Most decisions in one transaction. More save little and take longer than 20 ms together."""
@@ -57,12 +57,11 @@ class StoreWriter:
         await self._queue.put((record, future))
         return await future
 
-    async def site_verdict(self, host: str, theta: float, min_pages: int) -> SiteVerdict | None:
-        """Read what a site repeats."""
+    async def ask(self, question: Callable[..., T], *arguments: Any) -> T:
+        """Let a thread do something with the store."""
         assert self._store is not None
-        read = partial(self._store.site_verdict, host, theta=theta, min_pages=min_pages)
-        found: SiteVerdict | None = await self._in_thread(read)
-        return found
+        answer: T = await self._in_thread(question, self._store, *arguments)
+        return answer
 
     async def close(self) -> int:
         """Decide all that is waiting and close the store; return its count of crowded keys."""

@@ -54,6 +54,9 @@ class Decision:
         When the URL was seen for the first time (UTC).
     reason
         Why the page is ``empty`` or ``failed``.
+    revised
+        Whether an ``unchanged`` page is judged otherwise than at its last visit, because more is
+        known about its site: its text, or what it repeats, may be another.
     """
 
     kind: DecisionKind
@@ -64,3 +67,4 @@ class Decision:
     representative: str | None
     first_seen: datetime
     reason: str | None
+    revised: bool = False

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from websegment_scrapy.extraction import extract
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
-from websegment_scrapy.template.sitelevel import template_nodes
+from websegment_scrapy.template.repeated import template_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,15 +14,26 @@ import numpy as np
 
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.told import BODY, told_texts
+from websegment_scrapy.template.page_templates import PageTemplates
+from websegment_scrapy.template.repeated import template_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.segment.segments import Role, Segment
-    from websegment_scrapy.template.page_templates import PageTemplates
+    from websegment_scrapy.template.hashes import HashedNodes
+    from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["assign_roles", "kept_text", "main_segment", "roles_by_templateness", "told_text"]
+__all__ = [
+    "assign_roles",
+    "kept_text",
+    "largest_segment",
+    "main_segment",
+    "reader_of",
+    "roles_by_templateness",
+    "told_text",
+]
 
 MOSTLY = 0.5
 """Share of its words from which a segment is main text."""
@@ -45,21 +56,38 @@ def assign_roles(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
     )
 
 
-def kept_text(tree: PageTree, templates: PageTemplates, *, repeated: bool = False) -> str:
-    """Return the text that is not template, in reading order.
+def largest_segment(
+    tree: PageTree,
+    segments: tuple[Segment, ...],
+    site: SiteVerdict | None = None,
+    hashed: HashedNodes | None = None,
+) -> PageTemplates:
+    """Return the papers' rule as templates: all is template but the main segment."""
+    nodes = np.flatnonzero(tree.text_end > tree.text_start)
+    main = main_segment(segments)
+    kept = np.zeros(len(nodes), dtype=bool)
+    if main is not None:
+        kept = np.isin(nodes, tree.leaves[main.leaves])
+    repeated = template_nodes(tree, site, hashed)[nodes]
+    return PageTemplates(nodes, np.where(kept, 0.0, 1.0), kept, kept & ~repeated, repeated)
 
-    With ``repeated`` what the page's site is known to repeat does not matter: that is the main text
-    of the page alone.
-    """
-    nodes = templates.nodes[templates.kept] if repeated else templates.main
-    if not len(nodes):
+
+def kept_text(tree: PageTree, templates: PageTemplates) -> str:
+    """Return the text that is not template, in reading order."""
+    if not len(templates.main):
         return told_text(tree)
+    return reader_of(tree, templates).text(templates.main)
+
+
+def reader_of(tree: PageTree, templates: PageTemplates) -> Reader:
+    """Return the reader of all that the main text can be made of, whatever the site repeats."""
+    nodes = templates.candidates
     if not tree.visible[nodes].all():
-        return Reader(tree, templates.nodes).text(nodes)
+        return Reader(tree, templates.nodes)
     # A visible text without an area (a zero-width character, content that waits to be scrolled to)
     # is no leaf, but stands in its place among them. An estimate of the layout decides nothing.
     shown = tree.leaves if tree.layout == "rendered" else np.flatnonzero(tree.visible)
-    return Reader(tree, np.union1d(shown, nodes)).text(nodes)
+    return Reader(tree, np.union1d(shown, nodes))
 
 
 def told_text(tree: PageTree) -> str:

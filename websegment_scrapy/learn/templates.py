@@ -30,7 +30,8 @@ from websegment_scrapy.template.pagelevel import (
     smooth_nodes,
 )
 from websegment_scrapy.template.pagelevel_features import measure_parts
-from websegment_scrapy.template.sitelevel import THETA, SiteCounter, SiteVerdict, template_nodes
+from websegment_scrapy.template.repeated import template_nodes
+from websegment_scrapy.template.sitelevel import THETA, SiteCounter, SiteVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

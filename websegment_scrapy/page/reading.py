@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,20 @@ from websegment_scrapy.page.gaps import bits_by_tag, gap_bits
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, TABLE_CELLS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["Reader", "break_bits"]
+__all__ = ["APART", "Reader", "break_bits", "tag_bits"]
 
 PARAGRAPH, LINE, CELL, SPACE = 1, 2, 4, 8
+CUTTING = PARAGRAPH | LINE | CELL
+"""What parts two blocks of text."""
+
+APART = "\n\n"
+"""What stands between two paragraphs, and between texts that do not follow each other."""
 
 _LINE_TAGS = frozenset({"br", "li", "dt", "dd", "tr", "option", "summary", "legend", "caption"})
 _TAG_BITS = (
@@ -26,19 +34,12 @@ _TAG_BITS = (
     | dict.fromkeys(("thead", "tbody", "tfoot"), LINE)
     | dict.fromkeys(("button", "select", "input", "textarea", "iframe", "svg"), SPACE)
 )
-_SEPARATORS = [
-    "\n\n"
-    if gap & PARAGRAPH
-    else "\n"
-    if gap & LINE
-    else "\t"
-    if gap & CELL
-    else " " * (gap // SPACE)
-    for gap in range(2 * SPACE)
-]
-"""What stands between two texts, by the bits of the tags between them."""
-
 _INLINE_DISPLAYS = ("inline", "contents", "none", "ruby")
+
+
+def tag_bits(tree: PageTree) -> NDArray[np.uint8]:
+    """Say of each element what its tags do to the text around them, whatever its style."""
+    return bits_by_tag(tree, _TAG_BITS)
 
 
 def break_bits(tree: PageTree) -> NDArray[np.uint8]:
@@ -47,7 +48,7 @@ def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     A rendered page's own styles count: a ``span`` shown as a block breaks the paragraph, a
     ``div`` shown inline does not; boxes inside a line separate words.
     """
-    bits = bits_by_tag(tree, _TAG_BITS)
+    bits = tag_bits(tree)
     if tree.layout != "rendered":
         return bits
     displays = [style.display for style in tree.styles]
@@ -55,7 +56,7 @@ def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     boxed = np.array([name.startswith("inline-") for name in displays], dtype=bool)
     is_element = tree.text_end == tree.text_start
     shown = is_element & tree.visible
-    becomes_block = shown & ~inline[tree.style] & (bits & (PARAGRAPH | LINE | CELL) == 0)
+    becomes_block = shown & ~inline[tree.style] & (bits & CUTTING == 0)
     bits[becomes_block] |= PARAGRAPH
     becomes_inline = shown & inline[tree.style] & (bits & PARAGRAPH != 0)
     bits[becomes_inline] = SPACE
@@ -89,24 +90,40 @@ class Reader:
 
     def text(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> str:
         """Return the text of ``leaves``, which are nodes in document order."""
-        text, start, end = self.tree.text, self.start, self.end
-        pieces: list[str] = []
+        return "".join(chain.from_iterable(self.pieces(leaves))).strip()
+
+    def pieces(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> Iterator[tuple[str, str]]:
+        """Yield the text of each leaf that has some, after what stands between it and the last."""
+        text, start, end, separators = self.tree.text, self.start, self.end, self.separators
         previous = -1
         for leaf in leaves[self.tree.text_end[leaves] > self.tree.text_start[leaves]].tolist():
             place = self.place[leaf]
-            if pieces:
-                pieces.append(self.separators[place] if place == previous + 1 else "\n\n")
-            pieces.append(text[start[place] : end[place]])
+            if previous < 0:
+                separator = ""
+            else:
+                separator = separators[place] if place == previous + 1 else APART
+            yield separator, text[start[place] : end[place]]
             previous = place
-        return "".join(pieces).strip()
 
     def _separators(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> list[str]:
         """Return what stands between each two texts that follow each other."""
         gaps = gap_bits(self.tree, leaves, break_bits(self.tree))
         gaps[self.tree.space_before[leaves[1:]]] |= SPACE
-        found = [_SEPARATORS[gap] for gap in gaps.tolist()]
+        table = [_separator(gap) for gap in range(2 * SPACE)]
+        found = [table[gap] for gap in gaps.tolist()]
         for leaf, blank in self.tree.blank_before.items():
             place = self.place.get(leaf, 0) - 1
-            if place >= 0 and not gaps[place] & (PARAGRAPH | LINE | CELL):
+            if place >= 0 and not gaps[place] & CUTTING:
                 found[place] = blank
         return found
+
+
+def _separator(gap: int) -> str:
+    """Return what stands between two texts by the bits of the tags between them."""
+    if gap & PARAGRAPH:
+        return APART
+    if gap & LINE:
+        return "\n"
+    if gap & CELL:
+        return "\t"
+    return " " if gap & SPACE else ""

@@ -13,6 +13,7 @@ __all__ = [
     "ClusterRow",
     "PageRow",
     "PairRow",
+    "RevisedRow",
     "SiteRow",
     "Story",
     "Summary",
@@ -75,6 +76,7 @@ class PageRow:
     first_seen: datetime
     last_seen: datetime
     last_changed: datetime | None
+    revised: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,18 @@ class ChangeRow:
     crawl: str
     decision: str
     changed_share: float | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedRow:
+    """A page that was judged again, and what it is now."""
+
+    url: str
+    revised: datetime
+    decision: str
+    words: int
+    duplicate_of: str | None
     title: str
 
 

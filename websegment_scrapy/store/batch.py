@@ -21,7 +21,9 @@ from websegment_scrapy.store.clusters import Match, best_match
 from websegment_scrapy.store.decide import SingleVisit
 from websegment_scrapy.store.statements import (
     Candidate,
+    KeptValues,
     PageValues,
+    SameDocument,
     Statements,
     StoredPage,
     TouchValues,
@@ -72,15 +74,16 @@ class Batch:
         self.new_sites: set[str] = set()
         """Hosts of which enough pages are counted by now (`templates.COUNT_ALL`)."""
         self._with_parts: list[VisitToDecide] = []
+        self._kept: dict[int, KeptValues] = {}
         self._timed = False
         self._stale = False
         self._start_afresh()
 
     def lock(self) -> None:
         """Take the locks that PostgreSQL needs, in the order that `locks` explains."""
-        keys = [int.from_bytes(visit.key[:8], "little", signed=True) for visit in self.visits]
         for visit in self.visits:
-            keys += visit.keys
+            visit.restore()
+        keys = [key for visit in self.visits for key in visit.locks]
         self.strength = self.statements.lock(keys, self.strength)
 
     def decide(self) -> list[Decision]:
@@ -118,10 +121,15 @@ class Batch:
                     decision = single.decide()
                     if single.adds_parts:
                         self._with_parts.append(visit)
+                    self._keep(visit, decision.page_id, single.known_document)
                 decisions.append(decision)
             self._write()
         if self._with_parts:
             self.new_sites = count_parts(self.connection, self._with_parts, self.known_sites)
+        settled = self.new_sites.union(self.known_sites)
+        kept = [row for row in self._kept.values() if row.host not in settled]
+        if kept:
+            self.statements.keep(kept)
         return decisions
 
     def _start_afresh(self) -> None:
@@ -130,6 +138,7 @@ class Batch:
         self._seen: set[bytes] = set()
         self._stored: dict[bytes, StoredPage] = {}
         self._twins: dict[bytes, Candidate] = {}
+        self._documents: dict[bytes, SameDocument] = {}
         self._holders: dict[int, list[int]] = {}
         self._candidates: dict[int, Candidate] = {}
         self._signatures: dict[int, Signature] = {}
@@ -143,9 +152,12 @@ class Batch:
         """Read all that short cuts of these visits may need."""
         self._start_afresh()
         wanted = [
-            Wanted(visit.key, visit.signature.content_hash, visit.keys)
-            if visit.keys
-            else Wanted(visit.key)
+            Wanted(
+                visit.key,
+                visit.signature.content_hash if visit.keys else None,
+                visit.keys,
+                visit.record.document_hash,
+            )
             for visit in visits
         ]
         ahead = self.statements.read_ahead(wanted, clusters.MAX_PAGES_PER_KEY)
@@ -156,6 +168,7 @@ class Batch:
         self._stored = {page.url_key: page for page in ahead.stored}
         self._ids = ahead.ids[::-1]
         self._twins = {twin.content_hash: twin for twin in ahead.twins}
+        self._documents = {same.document_hash: same for same in ahead.documents}
         for key, page_id in ahead.sharing:
             self._holders.setdefault(key, []).append(page_id)
         self._candidates = {page.id: page for page in ahead.candidates}
@@ -163,6 +176,7 @@ class Batch:
     def _short_cut(self, visit: VisitToDecide, page: StoredPage | None) -> Decision | None:
         """Decide a visit that only adds rows; ``None``: it needs the general way."""
         if page is None:
+            self._take_from_same(visit)
             if visit.reason is not None:
                 kind, reason = visit.reason
                 return self._add(visit, kind, None, reason)
@@ -171,15 +185,19 @@ class Batch:
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
         if (
-            not visit.repeats(page.content_hash, page.page_hash)
+            not visit.repeats(page)
+            or not visit.stays(page)
             or page.recipe_id != self.rules.recipe_id
         ):
             return None
         if visit.has_parts and not page.parts_counted:
             self._with_parts.append(visit)
+        self._keep(visit, page.id, page.document_hash)
+        same = visit.has_content_of(page.content_hash)
+        described = visit.described() | ({} if same else {"rendered": page.rendered})
         touched = TouchValues(
-            **visit.described(),
-            page_hash=visit.page_hash or page.page_hash,
+            **described,
+            **visit.hashes(page),
             parts_counted=bool(page.parts_counted) or visit.has_parts,
             last_seen=self.now,
             id=page.id,
@@ -196,7 +214,28 @@ class Batch:
             page.representative,
             page.first_seen,
             None,
+            bool(page.was_revised),
         )
+
+    def _take_from_same(self, visit: VisitToDecide) -> None:
+        """Let a new page that has the same bytes as another have the same content."""
+        same = self._documents.get(visit.record.document_hash or b"")
+        if same is None or visit.record.error is not None:
+            return
+        signature = None
+        if same.signature is not None and same.content_hash is not None:
+            signature = Signature.from_bytes(
+                same.signature, self.rules.recipe, same.words, same.content_hash
+            )
+        visit.take(same.words, signature)
+        if signature is not None and signature.content_hash not in self._twins:
+            self._twins |= {page.content_hash: page for page in self._fetch((same.id,))}
+
+    def _keep(self, visit: VisitToDecide, page_id: int, known: bytes | None) -> None:
+        """Keep what it takes to judge a page again, unless that of the same document is kept."""
+        record = visit.record
+        if record.dossier is not None and (known is None or known != record.document_hash):
+            self._kept[page_id] = KeptValues(page_id, visit.host, record.dossier)
 
     def _match(self, visit: VisitToDecide) -> Match | None:
         """Find what a new page repeats; the rules are those of `clusters.find_match`."""
@@ -276,11 +315,16 @@ class Batch:
             first_seen=self.now,
             last_seen=self.now,
             last_changed=None if signature is None else self.now,
-            page_hash=visit.page_hash,
             parts_counted=visit.has_parts,
+            **visit.hashes(),
             **visit.described(),
         )
         self._pages.append(row)
+        document = visit.record.document_hash
+        if document is not None and kind is not DecisionKind.FAILED:
+            content = (visit.words, row.content_hash, row.signature)
+            self._documents.setdefault(document, SameDocument(document, page_id, *content))
+        self._keep(visit, page_id, None)
         if visit.has_parts:
             self._with_parts.append(visit)
         if signature is not None and cluster is not None and row.signature is not None:
@@ -335,7 +379,8 @@ class Batch:
             and page.content_hash is not None
             and visit.reason is None
             and (
-                not visit.repeats(page.content_hash, page.page_hash)
+                not visit.repeats(page)
+                or not visit.stays(page)
                 or page.recipe_id != self.rules.recipe_id
             )
         )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import Signature, similarity
 from websegment_scrapy.store.clusters import Match, find_match
-from websegment_scrapy.store.leaving import leave, rules_of
+from websegment_scrapy.store.leaving import WITHOUT_TEXT, leave, rules_of
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
 
@@ -40,6 +40,10 @@ _PAGE = select(
     Page.first_seen,
     Page.page_hash,
     Page.parts_counted,
+    Page.document_hash,
+    Page.fingerprint,
+    Page.rendered,
+    (Page.revised.is_not(None) & (Page.revised > Page.last_seen)).label("was_revised"),
 ).where(Page.url_key == bindparam("key"))
 _Original, _First = aliased(Page), aliased(Page)
 _STANDING = (
@@ -52,6 +56,17 @@ _STANDING = (
     .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
     .outerjoin(_First, _First.id == Page.cluster_id)
     .where(Page.id == bindparam("own_id"))
+)
+_SAME_DOCUMENT = (
+    select(Page.id, Page.words, Page.content_hash, Page.signature)
+    .where(
+        Page.document_hash == bindparam("document"),
+        Page.id != bindparam("own_id"),
+        Page.decision != "failed",
+        or_(Page.signature.is_(None), Page.recipe_id == bindparam("recipe_id")),
+    )
+    .order_by(Page.id)
+    .limit(1)
 )
 _INSERT_PAGE = insert(Page).returning(Page.id)
 _INSERT_KEYS = insert(PageKey)
@@ -71,6 +86,15 @@ class _Stored(NamedTuple):
     first_seen: datetime
     page_hash: bytes | None
     parts_counted: bool
+    document_hash: bytes | None
+    fingerprint: bytes | None
+    rendered: bool
+    was_revised: bool
+
+    @property
+    def content_hash(self) -> bytes | None:
+        """Of the signature."""
+        return None if self.signature is None else self.signature.content_hash
 
 
 class SingleVisit:
@@ -95,6 +119,8 @@ class SingleVisit:
         self.now = now
         self.adds_parts = False
         """Whether the page is to be counted: it was analysed with its parts for the first time."""
+        self.known_document: bytes | None = None
+        """The document that the page had before."""
 
     def decide(self) -> Decision:
         """Decide the visit and write it down.
@@ -108,16 +134,51 @@ class SingleVisit:
         """
         page = self._page()
         self.adds_parts = self.todo.has_parts and not (page is not None and page.parts_counted)
+        self.known_document = None if page is None else page.document_hash
         if (
             page is not None
             and page.signature is not None
-            and self.todo.repeats(page.signature.content_hash, page.page_hash)
+            and self.todo.repeats(page)
             and (self.todo.reason is not None or self._is_of_this_recipe(page))
         ):
-            return self._unchanged(page)
+            if self.todo.stays(page) or self._same_document(page) is not None:
+                return self._unchanged(page)
+            return self._judged_again(page)
+        self._take_from_same(page)
         if self.todo.reason is not None:
             return self._without_content(page, *self.todo.reason)
         return self._with_content(page)
+
+    def _judged_again(self, page: _Stored) -> Decision:
+        """Let an unchanged page have what it is judged to be now."""
+        if self.todo.reason is None:
+            return self._with_content(page)
+        assert page.signature is not None
+        if self.held < ClusterLock.EXCLUSIVE:
+            raise LockTooWeak(ClusterLock.EXCLUSIVE)
+        leave(self.connection, page.id, page.signature, page.rules)
+        self._update(page.id, {**WITHOUT_TEXT, "revised": self.now})
+        return self._without_content(page._replace(signature=None), *self.todo.reason)
+
+    def _same_document(self, page: _Stored | None) -> Any:
+        """Return the first other page that has the same bytes, if there is one."""
+        own = {"document": self.record.document_hash, "recipe_id": self.rules.recipe_id}
+        own_id = _NO_PAGE if page is None else page.id
+        return self.connection.execute(_SAME_DOCUMENT, {**own, "own_id": own_id}).first()
+
+    def _take_from_same(self, page: _Stored | None) -> None:
+        """Let a page that has the same bytes as another have the same content."""
+        if self.record.document_hash is None or self.record.error is not None:
+            return
+        same = self._same_document(page)
+        if same is not None:
+            signature = None
+            if same.signature is not None:
+                signature = Signature.from_bytes(
+                    same.signature, self.rules.recipe, same.words, same.content_hash
+                )
+            self.todo.take(same.words, signature)
+            self.words = self.todo.words
 
     def _without_content(self, page: _Stored | None, kind: DecisionKind, reason: str) -> Decision:
         """Note a visit that failed or found too few words; content stored before stays."""
@@ -131,10 +192,10 @@ class SingleVisit:
         }
         values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
         if page is None:
-            page_id = self._insert({**values, "page_hash": self.todo.page_hash})
+            page_id = self._insert({**values, **self.todo.hashes()})
         elif page.signature is None:
             page_id = page.id
-            self._update(page_id, {**values, **self._hashed()})
+            self._update(page_id, {**values, **self.todo.hashes(page)})
         else:
             page_id = page.id
             self._update(page_id, outcome)
@@ -148,17 +209,21 @@ class SingleVisit:
         match = self._match(page, signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
         reason = None
+        revised = False
         if page is not None and former is not None:
             leave(self.connection, page.id, former, page.rules)
             match = self._find(signature, page.id)
-            same = self.todo.repeats(former.content_hash, page.page_hash)
+            same = self.todo.repeats(page)
             kind = DecisionKind.UNCHANGED if same else DecisionKind.CHANGED
+            revised = same and not self.todo.has_content_of(former.content_hash)
         shown = None if match is None else match.similarity
         if kind is DecisionKind.CHANGED and former is not None:
             comparable = former.recipe == signature.recipe
             shown = similarity(former, signature) if comparable else None
             reason = None if comparable else OTHER_RECIPE
         page_id, representative = self._store(page, signature, match, kind)
+        if revised:
+            self._update(page_id, {"revised": self.now})
         self._visit(page_id, kind, shown, None if match is None else match.page_id, reason)
         return self._answer(
             kind,
@@ -168,6 +233,7 @@ class SingleVisit:
             duplicate_of=None if match is None else match.url,
             representative=representative,
             reason=reason,
+            revised=revised,
         )
 
     def _is_of_this_recipe(self, page: _Stored) -> bool:
@@ -184,7 +250,9 @@ class SingleVisit:
         """Note a visit that found the same words again."""
         standing = self.connection.execute(_STANDING, {"own_id": page.id}).one()
         values = {**self.todo.described(), "error": None, "last_seen": self.now}
-        self._update(page.id, {**values, **self._counted(page), **self._hashed()})
+        if not self.todo.has_content_of(page.content_hash):
+            values["rendered"] = page.rendered
+        self._update(page.id, {**values, **self._counted(page), **self.todo.hashes(page)})
         self._visit(page.id, DecisionKind.UNCHANGED, standing.similarity, standing.duplicate_of_id)
         return self._answer(
             DecisionKind.UNCHANGED,
@@ -193,15 +261,12 @@ class SingleVisit:
             similarity=standing.similarity,
             duplicate_of=standing.duplicate_of,
             representative=standing.representative,
+            revised=page.was_revised,
         )
 
     def _counted(self, page: _Stored | None) -> dict[str, Any]:
         """Return the column that says whether the page's parts were counted."""
         return {"parts_counted": self.todo.has_parts or (page is not None and page.parts_counted)}
-
-    def _hashed(self) -> dict[str, Any]:
-        """Return the hash of the text without the site's verdict, if there is one."""
-        return {} if self.todo.page_hash is None else {"page_hash": self.todo.page_hash}
 
     def _match(self, page: _Stored | None, signature: Signature) -> Match | None:
         """Find the page's match, if the cluster lock is strong enough for both."""
@@ -231,7 +296,7 @@ class SingleVisit:
             "similarity": None if match is None else match.similarity,
             "error": None,
             "last_seen": self.now,
-            "page_hash": self.todo.page_hash,
+            **self.todo.hashes(),
             **self._counted(page),
         }
         if kind is not DecisionKind.UNCHANGED:
@@ -267,6 +332,10 @@ class SingleVisit:
             row.first_seen,
             row.page_hash,
             row.parts_counted,
+            row.document_hash,
+            row.fingerprint,
+            row.rendered,
+            bool(row.was_revised),
         )
 
     def _insert(self, values: dict[str, Any]) -> int:
@@ -314,6 +383,7 @@ class SingleVisit:
         duplicate_of: str | None = None,
         representative: str | None = None,
         reason: str | None = None,
+        revised: bool = False,
     ) -> Decision:
         return Decision(
             kind=kind,
@@ -324,6 +394,7 @@ class SingleVisit:
             representative=representative,
             first_seen=self.now if page is None else page.first_seen,
             reason=reason,
+            revised=revised,
         )
 
 

@@ -77,6 +77,10 @@ INVARIANTS = {
         "ON sites.host = template_counts.host WHERE template_counts.pages < 1 "
         "OR template_counts.pages > sites.template_pages ORDER BY template_counts.host"
     ),
+    "what is kept of a page that does not exist, or is of another host": (
+        "SELECT kept.page_id FROM kept_pages AS kept LEFT JOIN pages ON pages.id = kept.page_id "
+        "WHERE pages.id IS NULL OR pages.host <> kept.host ORDER BY kept.page_id"
+    ),
     "clusters with pages of different recipes": (
         "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
         "GROUP BY cluster_id HAVING min(recipe_id) <> max(recipe_id) ORDER BY cluster_id"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.store.visit import Rules
 
-__all__ = ["HANDOVER", "ClusterTooLarge", "hand_over_all", "leave", "rules_of"]
+__all__ = ["HANDOVER", "WITHOUT_TEXT", "ClusterTooLarge", "hand_over_all", "leave", "rules_of"]
 
 HANDOVER = 128
 """Pages that stand anew in one transaction,"""
@@ -79,6 +79,15 @@ _PLACE = (
         similarity=bindparam("new_similarity"),
     )
 )
+
+
+WITHOUT_TEXT: dict[str, Any] = {
+    "decision": "failed",
+    **dict.fromkeys(
+        ("signature", "content_hash", "cluster_id", "duplicate_of_id", "similarity", "last_changed")
+    ),
+}
+"""A page that has left its cluster and has no text any more: nothing finds it."""
 
 
 class ClusterTooLarge(Exception):

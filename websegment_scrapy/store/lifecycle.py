@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, select, text, update
 
 from websegment_scrapy.dedup.signature import Signature
-from websegment_scrapy.store.leaving import ClusterTooLarge, hand_over_all, leave, rules_of
+from websegment_scrapy.store.leaving import (
+    WITHOUT_TEXT,
+    ClusterTooLarge,
+    hand_over_all,
+    leave,
+    rules_of,
+)
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
-from websegment_scrapy.store.models import Page, Site, TemplateCount, Visit
+from websegment_scrapy.store.models import KeptPage, Page, Site, TemplateCount, Visit
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.visit import Rules
 
@@ -25,14 +31,6 @@ __all__ = ["forget", "vacuum"]
 
 CHUNK = 200
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
-
-_WITHOUT_TEXT: dict[str, Any] = {
-    "decision": "failed",
-    **dict.fromkeys(
-        ("signature", "content_hash", "cluster_id", "duplicate_of_id", "similarity", "last_changed")
-    ),
-}
-"""A page that is about to be removed: nothing finds its text any more."""
 
 
 def forget(
@@ -100,7 +98,7 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
             its = rules_of(connection, page.recipe_id, rules)
             former = Signature.from_bytes(page.signature, its.recipe, page.words, page.content_hash)
             leave(connection, page_id, former, its)
-            connection.execute(update(Page).where(Page.id == page_id).values(**_WITHOUT_TEXT))
+            connection.execute(update(Page).where(Page.id == page_id).values(**WITHOUT_TEXT))
     ids = [row.id for row in old]
     for host in sorted({row.host for row in old}):
         own = [row.id for row in old if row.host == host]
@@ -119,6 +117,7 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     connection.execute(
         update(Visit).where(Visit.duplicate_of_id.in_(ids)).values(duplicate_of_id=None)
     )
+    connection.execute(delete(KeptPage).where(KeptPage.page_id.in_(ids)))
     connection.execute(delete(Page).where(Page.id.in_(ids)))
     return len(ids)
 
@@ -131,7 +130,8 @@ def _forget_counts(database: Database) -> None:
         hosts = sorted(connection.execute(counted).scalars())
         for host in hosts:
             connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-            connection.execute(update(Site).where(Site.host == host).values(template_pages=0))
+            none = {"template_pages": 0, "revised_pages": 0}
+            connection.execute(update(Site).where(Site.host == host).values(**none))
 
 
 def vacuum(database: Database) -> None:

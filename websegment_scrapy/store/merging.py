@@ -9,7 +9,15 @@ from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
-from websegment_scrapy.store.models import Crawl, Page, Site, StoreInfo, TemplateCount, Visit
+from websegment_scrapy.store.models import (
+    Crawl,
+    KeptPage,
+    Page,
+    Site,
+    StoreInfo,
+    TemplateCount,
+    Visit,
+)
 from websegment_scrapy.store.record import PageRecord
 from websegment_scrapy.store.resign import former_pages
 from websegment_scrapy.store.schema import crawl_id, read_info
@@ -80,7 +88,11 @@ def merge(
     while True:
         with source.read() as connection:
             rows = connection.execute(
-                select(Page).where(Page.id > after).order_by(Page.id).limit(CHUNK)
+                select(Page, KeptPage.dossier)
+                .outerjoin(KeptPage, KeptPage.page_id == Page.id)
+                .where(Page.id > after)
+                .order_by(Page.id)
+                .limit(CHUNK)
             ).all()
             history = _history(connection, [row.id for row in rows])
         if not rows:
@@ -204,6 +216,9 @@ def _record(row: Any, recipe: Recipe, crawl: str) -> PageRecord:
         error=error,
         crawl=crawl,
         page_hash=row.page_hash,
+        fingerprint=row.fingerprint,
+        document_hash=row.document_hash,
+        dossier=row.dossier,
     )
 
 

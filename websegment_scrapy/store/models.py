@@ -29,6 +29,7 @@ __all__ = [
     "VIEWS",
     "Base",
     "Crawl",
+    "KeptPage",
     "Page",
     "PageKey",
     "Site",
@@ -39,7 +40,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -153,6 +154,13 @@ class Page(Base):
         # does not; the crawl itself looks up `url_key`.
         Index("pages_url", "url", postgresql_using="hash"),
         Index("pages_content", "content_hash", "id"),
+        Index("pages_document", "document_hash", "id"),
+        Index(
+            "pages_revised",
+            "revised",
+            sqlite_where=text("revised IS NOT NULL"),
+            postgresql_where=text("revised IS NOT NULL"),
+        ),
         # A representative has its own id as cluster, so the index holds the other members only:
         # clusters are counted and listed from it without reading all pages.
         Index(
@@ -217,6 +225,20 @@ class Page(Base):
     last_changed: Mapped[datetime | None] = mapped_column(UtcDateTime)
     page_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
     parts_counted: Mapped[bool] = mapped_column(server_default=false())
+    document_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
+    fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary)
+    revised: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class KeptPage(Base):
+    """What of a page is kept until its site is known, so that it can be judged again."""
+
+    __tablename__ = "kept_pages"
+    __table_args__ = (_refers("page_id", "pages.id"), Index("kept_pages_host", "host"))
+
+    page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
+    host: Mapped[str] = mapped_column(String)
+    dossier: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class PageKey(Base):
@@ -247,6 +269,7 @@ class Site(Base):
     host: Mapped[str] = mapped_column(String, primary_key=True)
     first_seen: Mapped[datetime] = mapped_column(UtcDateTime)
     template_pages: Mapped[int] = mapped_column(_Id, server_default="0")
+    revised_pages: Mapped[int] = mapped_column(_Id, server_default="0")
     forgotten_pages: Mapped[int] = mapped_column(_Id, server_default="0")
     forgotten_visits: Mapped[int] = mapped_column(_Id, server_default="0")
 

@@ -15,6 +15,7 @@ from websegment_scrapy.store.answers import (
     ClusterRow,
     PageRow,
     PairRow,
+    RevisedRow,
     SiteRow,
     Story,
     Summary,
@@ -39,6 +40,7 @@ __all__ = [
     "ClusterRow",
     "PageRow",
     "PairRow",
+    "RevisedRow",
     "SiteRow",
     "Story",
     "Summary",
@@ -48,6 +50,7 @@ __all__ = [
     "open_for_reading",
     "pages",
     "pairs",
+    "revised",
     "sites",
     "story",
     "summary",
@@ -180,6 +183,25 @@ def changed(
         yield ChangeRow(*row[1:])
 
 
+def revised(source: Store | Database, since: datetime) -> Iterator[RevisedRow]:
+    """Yield the pages that were judged again since a moment, in order of first sight."""
+    query = (
+        select(
+            Page.id,
+            Page.url,
+            Page.revised,
+            Page.decision,
+            Page.words,
+            _Original.url,
+            Page.title,
+        )
+        .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
+        .where(Page.revised >= since)
+    )
+    for row in _in_batches(database_of(source), query):
+        yield RevisedRow(*row[1:])
+
+
 def sites(source: Store | Database) -> list[SiteRow]:
     """Return every host with its numbers, the largest first."""
 
@@ -305,6 +327,7 @@ def _page_rows() -> Any:
             Page.first_seen,
             Page.last_seen,
             Page.last_changed,
+            Page.revised,
         )
         .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
         .outerjoin(_First, _First.id == Page.cluster_id)

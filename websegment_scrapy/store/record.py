@@ -60,6 +60,13 @@ class PageRecord:
         16 bytes that are equal for main texts with the same words when the site's verdict is left
         aside. A revisit with the same ones is ``unchanged``, even if its main text is another
         because more is known about the site by now.
+    fingerprint
+        What the page says, block by block (`dedup.fingerprint`): a revisit of the same page is
+        ``unchanged``, however its blocks were judged and whether it was rendered or not.
+    document_hash
+        16 bytes that are equal for documents of the same bytes: they get the same answer.
+    dossier
+        What it takes to judge the page again when more is known of its site.
     """
 
     url: str
@@ -75,6 +82,9 @@ class PageRecord:
     crawl: str = ""
     parts: PageParts | None = None
     page_hash: bytes | None = None
+    fingerprint: bytes | None = None
+    document_hash: bytes | None = None
+    dossier: bytes | None = None
 
 
 def clean(text: str) -> str:

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.dedup.signature import Recipe, Signature, signature_of
 from websegment_scrapy.exceptions import StoreError
-from websegment_scrapy.store.clusters import find_match
 from websegment_scrapy.store.database import Database, TooManyLocks
 from websegment_scrapy.store.leaving import ClusterTooLarge, leave, rules_of
 from websegment_scrapy.store.locks import ClusterLock, lock_schema
-from websegment_scrapy.store.models import Page, PageKey, StoreInfo, StoreRecipe
+from websegment_scrapy.store.models import Page, StoreInfo, StoreRecipe
+from websegment_scrapy.store.placing import place
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.record import canonical_url, url_key
 from websegment_scrapy.store.schema import count_former, migrate, read_info, read_recipe
@@ -261,27 +260,6 @@ class _Chunk:
                 other += 1
                 continue
             leave(self.connection, known[new.key], former, rules)
-            self._place(known[new.key], new.signature)
+            place(self.connection, known[new.key], new.signature, self.rules)
             pages += 1
         return Resigned(pages, unknown, other, 0)
-
-    def _place(self, page_id: int, signature: Signature) -> None:
-        """Store a page's new signature, keys and cluster; its times and visits stay."""
-        rules = self.rules
-        match = find_match(self.connection, signature, rules, page_id)
-        self.connection.execute(
-            update(Page)
-            .where(Page.id == page_id)
-            .values(
-                words=signature.words,
-                content_hash=signature.content_hash,
-                signature=signature.to_bytes(),
-                recipe_id=rules.recipe_id,
-                decision=DecisionKind.NEW if match is None else DecisionKind.DUPLICATE,
-                duplicate_of_id=None if match is None else match.page_id,
-                similarity=None if match is None else match.similarity,
-                cluster_id=page_id if match is None else match.cluster,
-            )
-        )
-        keys = rules.keys(signature)
-        self.connection.execute(insert(PageKey), [{"key": key, "page_id": page_id} for key in keys])

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANDIDATE",
+    "KEEP",
     "STORED",
     "Ahead",
     "Candidate",
+    "KeptValues",
     "PageValues",
+    "SameDocument",
     "Statements",
     "StoredPage",
     "TouchValues",
@@ -38,11 +41,12 @@ __all__ = [
 
 
 class Wanted(NamedTuple):
-    """What a visit is looked up by: its URL and, if it has enough words, content and keys."""
+    """What a visit is looked up by: URL, document and, if it has enough words, content and keys."""
 
     url_key: bytes
     content_hash: bytes | None = None
     keys: Sequence[int] = ()
+    document_hash: bytes | None = None
 
 
 class StoredPage(NamedTuple):
@@ -60,8 +64,23 @@ class StoredPage(NamedTuple):
     similarity: float | None
     page_hash: bytes | None
     parts_counted: bool
+    document_hash: bytes | None
+    fingerprint: bytes | None
+    rendered: bool
+    was_revised: bool
+    """Since it was last seen."""
     duplicate_of: str | None
     representative: str | None
+
+
+class SameDocument(NamedTuple):
+    """The first page with a document, and its content if it has one of the recipe."""
+
+    document_hash: bytes
+    id: int
+    words: int
+    content_hash: bytes | None
+    signature: bytes | None
 
 
 class Candidate(NamedTuple):
@@ -86,6 +105,8 @@ class Ahead(NamedTuple):
         An id for each URL, higher than those of all pages that were decided before.
     twins
         The first page with each of the contents, for those that any page has.
+    documents
+        The first page with each of the documents, likewise; none that failed.
     sharing
         Keys and the earliest pages that have them, for the visits that have neither page nor twin.
     candidates
@@ -95,6 +116,7 @@ class Ahead(NamedTuple):
     stored: list[StoredPage]
     ids: list[int]
     twins: list[Candidate]
+    documents: list[SameDocument]
     sharing: Iterable[tuple[int, int]]
     candidates: list[Candidate]
 
@@ -125,6 +147,8 @@ class PageValues(NamedTuple):
     crawl_id: int
     page_hash: bytes | None
     parts_counted: bool
+    document_hash: bytes | None
+    fingerprint: bytes | None
     first_seen: datetime
     last_seen: datetime
     last_changed: datetime | None
@@ -142,8 +166,18 @@ class TouchValues(NamedTuple):
     crawl_id: int
     page_hash: bytes | None
     parts_counted: bool
+    document_hash: bytes | None
+    fingerprint: bytes | None
     last_seen: datetime
     id: int
+
+
+class KeptValues(NamedTuple):
+    """A row of ``kept_pages``."""
+
+    page_id: int
+    host: str
+    dossier: bytes
 
 
 class VisitValues(NamedTuple):
@@ -161,12 +195,16 @@ class VisitValues(NamedTuple):
 STORED = """\
 SELECT page.id, page.url_key, page.words, page.content_hash, page.signature, page.cluster_id,
        page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, page.page_hash,
-       page.parts_counted, original.url, first.url
+       page.parts_counted, page.document_hash, page.fingerprint, page.rendered,
+       page.revised IS NOT NULL AND page.revised > page.last_seen, original.url, first.url
 FROM pages AS page
 LEFT JOIN pages AS original ON original.id = page.duplicate_of_id
 LEFT JOIN pages AS first ON first.id = page.cluster_id
 WHERE page.url_key"""
 """The columns of `StoredPage`; how the keys are given follows."""
+
+KEEP = "ON CONFLICT (page_id) DO UPDATE SET dossier = excluded.dossier"
+"""What is kept of a page replaces what was."""
 
 CANDIDATE = f"SELECT {', '.join(Candidate._fields)} FROM pages WHERE id"
 """The columns of `Candidate`; how the ids are given follows."""
@@ -224,6 +262,10 @@ class Statements(ABC):
         visits: Sequence[VisitValues],
     ) -> None:
         """Write new pages, their keys (key and page), pages that were seen again, and visits."""
+
+    @abstractmethod
+    def keep(self, kept: Sequence[KeptValues]) -> None:
+        """Write what is kept of pages, instead of what was kept of them before."""
 
     @abstractmethod
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:

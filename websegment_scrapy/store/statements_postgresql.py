@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, LOCK_KEYS
 from websegment_scrapy.store.statements import (
     CANDIDATE,
+    KEEP,
     STORED,
     Ahead,
     Candidate,
+    KeptValues,
     PageValues,
+    SameDocument,
     Statements,
     StoredPage,
     TouchValues,
@@ -41,6 +44,14 @@ SELECT twin.* FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL (
     WHERE page.content_hash = wanted.hash AND page.recipe_id = %s ORDER BY page.id LIMIT 1
 ) AS twin"""
 """One search in the index for each content, however many pages have it."""
+
+_DOCUMENTS = """\
+SELECT same.* FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL (
+    SELECT document_hash, id, words, content_hash, signature FROM pages
+    WHERE document_hash = wanted.hash AND decision <> 'failed'
+    AND (signature IS NULL OR recipe_id = %s) ORDER BY id LIMIT 1
+) AS same"""
+"""The same for each document."""
 
 _SHARING = """\
 CROSS JOIN LATERAL (SELECT page_id FROM page_keys WHERE page_keys.key = wanted.key
@@ -73,9 +84,13 @@ class PostgreSQLStatements(Statements):
 
     _PAGE_TYPES = (
         "bigint text text bytea text text int bytea bytea bigint text bigint float8 bigint "
-        "text text boolean text int text bigint bytea boolean timestamptz timestamptz timestamptz"
+        "text text boolean text int text bigint bytea boolean bytea bytea "
+        "timestamptz timestamptz timestamptz"
     ).split()
-    _TOUCH_TYPES = "text text text boolean text int bigint bytea boolean timestamptz bigint".split()
+    _TOUCH_TYPES = (
+        "text text text boolean text int bigint bytea boolean bytea bytea timestamptz bigint"
+    ).split()
+    _KEPT_TYPES = "bigint text bytea".split()
     _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
 
     def __init__(self, connection: Connection, recipe_id: int) -> None:
@@ -95,19 +110,22 @@ class PostgreSQLStatements(Statements):
         urls = _hexes(each.url_key for each in wanted)
         hashes = [each.content_hash or b"" for each in wanted]
         keys = "{" + ",".join(f'"{_numbers(each.keys)}"' for each in wanted) + "}"
-        stored, ids, twins, near = self._send(
+        documents = {each.document_hash for each in wanted if each.document_hash is not None}
+        stored, ids, twins, same, near = self._send(
             (f"{STORED} = ANY(%s::bytea[])", (urls,)),
             (
                 "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
                 (len(wanted),),
             ),
             (_TWINS, (_hexes(sorted(set(hashes))), self.recipe_id)),
+            (_DOCUMENTS, (_hexes(sorted(documents)), self.recipe_id)),
             (_NEAR, (urls, _hexes(hashes), keys, self.recipe_id, limit, self.recipe_id)),
         )
         return Ahead(
             [StoredPage._make((*row[:6], row[6].astimezone(UTC), *row[7:])) for row in stored],
             [row[0] for row in ids],
             [Candidate(*row) for row in twins],
+            [SameDocument(*row) for row in same],
             [row[:2] for row in near if row[0] is not None],
             [Candidate(*row[1:]) for row in near if row[0] is None],
         )
@@ -165,6 +183,11 @@ class PostgreSQLStatements(Statements):
         if visits:
             statements.append(_insert("visits", VisitValues._fields, self._VISIT_TYPES, visits))
         self._send(*statements)
+
+    def keep(self, kept: Sequence[KeptValues]) -> None:
+        """Write with one statement."""
+        sql, parameters = _insert("kept_pages", KeptValues._fields, self._KEPT_TYPES, kept)
+        self._send((f"{sql} {KEEP}", parameters))
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
         """Send them with the next statements."""

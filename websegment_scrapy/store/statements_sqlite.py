@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.store.locks import ClusterLock
 from websegment_scrapy.store.statements import (
     CANDIDATE,
+    KEEP,
     STORED,
     Ahead,
     Candidate,
+    KeptValues,
     PageValues,
+    SameDocument,
     Statements,
     StoredPage,
     TouchValues,
@@ -60,6 +63,7 @@ class SQLiteStatements(Statements):
         last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
         ids = list(range(last + 1, last + 1 + len(wanted)))
         twins = self._twins({each.content_hash for each in wanted if each.content_hash is not None})
+        documents = self._documents({each.document_hash for each in wanted} - {None})
         done = {page.url_key for page in stored}
         copied = {twin.content_hash for twin in twins}
         keys = {
@@ -70,7 +74,8 @@ class SQLiteStatements(Statements):
         }
         sharing = self.sharing(sorted(keys), limit) if keys else ()
         pages = {page_id for _, page_id in sharing}
-        return Ahead(stored, ids, twins, sharing, self.candidates(pages) if pages else [])
+        candidates = self.candidates(pages) if pages else []
+        return Ahead(stored, ids, twins, documents, sharing, candidates)
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         """Search once for each key."""
@@ -126,6 +131,11 @@ class SQLiteStatements(Statements):
                 [(row[0], _to_text(row[1]), *row[2:]) for row in visits],
             )
 
+    def keep(self, kept: Sequence[KeptValues]) -> None:
+        """Write with one prepared statement."""
+        names = ",".join(KeptValues._fields)
+        self._driver.executemany(f"INSERT INTO kept_pages ({names}) VALUES (?,?,?) {KEEP}", kept)
+
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
         """Write at once."""
         self._driver.executemany(
@@ -147,6 +157,15 @@ class SQLiteStatements(Statements):
         found = self._rows(sql, self.recipe_id, *sorted(content_hashes))
         ids = {row[0] for row in found if row[0] is not None}
         return self.candidates(ids) if ids else []
+
+    def _documents(self, document_hashes: Collection[bytes | None]) -> list[SameDocument]:
+        sql = (
+            "SELECT document_hash, id, words, content_hash, signature FROM pages "
+            "WHERE document_hash = ? AND decision <> 'failed' "
+            "AND (signature IS NULL OR recipe_id = ?) ORDER BY id LIMIT 1"
+        )
+        found = [self._rows(sql, each, self.recipe_id) for each in document_hashes]
+        return [SameDocument(*rows[0]) for rows in found if rows]
 
     def _rows(self, sql: str, *parameters: Any) -> list[Any]:
         found: list[Any] = self._driver.execute(sql, parameters).fetchall()

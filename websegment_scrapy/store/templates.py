@@ -70,8 +70,9 @@ COUNT_ALL = 200
 SAMPLE = 16
 """Of a known site, one page in so many counts."""
 
-FORGET_EVERY = 25
-"""Counted pages between two times of forgetting."""
+FORGET_EVERY = 100
+"""Counted pages between two times of forgetting: what is said of a site of fewer pages depends on
+none of them more than on another."""
 
 FORGET_SHARE = 0.01
 """A tenth of the default threshold: a template is not forgotten for one unlucky stretch."""
@@ -201,7 +202,8 @@ def forget_site(connection: Connection, host: str) -> int:
     query = select(Site.template_pages).where(Site.host == host)
     pages = connection.execute(query).scalar() or 0
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-    connection.execute(update(Site).where(Site.host == host).values(template_pages=0))
+    none = {"template_pages": 0, "revised_pages": 0}
+    connection.execute(update(Site).where(Site.host == host).values(**none))
     connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
     return pages
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from websegment_scrapy.dedup.decision import DecisionKind
+from websegment_scrapy.dedup.fingerprint import same_page
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
 
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
     from websegment_scrapy.template.hashes import PageParts
 
 __all__ = ["Rules", "VisitToDecide"]
+
+
+class _Known(Protocol):
+    """What a stored page is known again by."""
+
+    @property
+    def content_hash(self) -> bytes | None: ...
+    @property
+    def page_hash(self) -> bytes | None: ...
+    @property
+    def document_hash(self) -> bytes | None: ...
+    @property
+    def fingerprint(self) -> bytes | None: ...
+    @property
+    def rendered(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,8 @@ class VisitToDecide:
     """A record with everything that follows from it alone, computed before any lock is held."""
 
     __slots__ = (
+        "_rules",
+        "_signature",
         "crawl_id",
         "has_parts",
         "host",
@@ -62,31 +80,52 @@ class VisitToDecide:
         self.url = canonical_url(record.url)
         self.key = url_key(self.url)
         self.host = host_of(self.url)
-        self.words = record.words if signature is None else signature.words
         self.page_hash = None if record.error is not None else record.page_hash
         self.has_parts = (
             record.error is None and record.parts is not None and len(record.parts.hashes) > 0
         )
+        self._rules = rules
+        self.take(record.words if signature is None else signature.words, signature)
+
+    def restore(self) -> None:
+        """Let the visit have found what its record says, after `take`."""
+        signature = self.record.signature
+        if self._signature is not signature:
+            self.take(self.record.words if signature is None else signature.words, signature)
+
+    def take(self, words: int, signature: Signature | None) -> None:
+        """Let the visit have found this content."""
+        self.words = words
         self.keys: list[int] = []
         self.reason: tuple[DecisionKind, str] | None = None
         """Why the visit brought nothing to compare, if so."""
-        if record.error is not None:
-            self.reason = DecisionKind.FAILED, shorten(record.error)
-        elif self.words < rules.min_words:
-            few = f"{self.words} words, fewer than the {rules.min_words} of min_words"
+        self._signature = signature
+        least = self._rules.min_words
+        if self.record.error is not None:
+            self.reason = DecisionKind.FAILED, shorten(self.record.error)
+        elif words < least:
+            few = f"{words} words, fewer than the {least} of min_words"
             self.reason = DecisionKind.EMPTY, few
         elif signature is None:
             raise StoreError(
-                f"the record of {self.url} has {self.words} words but no signature: give both"
+                f"the record of {self.url} has {words} words but no signature: give both"
             )
         else:
-            self.keys = rules.keys(signature)
+            self.keys = self._rules.keys(signature)
+
+    @property
+    def locks(self) -> list[int]:
+        """What the visit is alone with while it is decided: its URL, its document, its keys."""
+        names = [self.key, self.record.document_hash]
+        return [int.from_bytes(name[:8], "little", signed=True) for name in names if name] + [
+            *self.keys
+        ]
 
     @property
     def signature(self) -> Signature:
         """The signature of a visit that brought something to compare."""
-        assert self.record.signature is not None
-        return self.record.signature
+        assert self._signature is not None
+        return self._signature
 
     @property
     def parts(self) -> PageParts:
@@ -94,17 +133,47 @@ class VisitToDecide:
         assert self.record.parts is not None
         return self.record.parts
 
-    def repeats(self, content_hash: bytes | None, page_hash: bytes | None) -> bool:
-        """Say whether a page with this content, and this text without its site, is unchanged.
+    def repeats(self, page: _Known) -> bool:
+        """Say whether the visit found a stored page unchanged, however it is judged by now.
 
-        A visit that found too few words, only because its site's template is known by now, found
-        the page unchanged as well.
+        Its main text is the same, or would be if nothing were known of its site, or its blocks are
+        (`dedup.fingerprint`).
         """
-        if content_hash is None:
+        if page.content_hash is None or self.record.error is not None:
             return False
-        if page_hash is not None and page_hash == self.page_hash:
-            return True
+        return (
+            self.has_content_of(page.content_hash)
+            or (page.page_hash is not None and page.page_hash == self.page_hash)
+            or same_page(page.fingerprint, self.record.fingerprint)
+        )
+
+    def has_content_of(self, content_hash: bytes | None) -> bool:
+        """Say whether the visit found these words."""
         return self.reason is None and content_hash == self.signature.content_hash
+
+    def stays(self, page: _Known) -> bool:
+        """Say whether an unchanged page keeps the content that it has.
+
+        It does when the visit found the same, or saw the page in another way (rendered or not):
+        what is hidden is known to one of them only. Otherwise the page is judged in another way by
+        now, because more is known of its site, and the last judgement counts.
+        """
+        return self.has_content_of(page.content_hash) or self.record.rendered != page.rendered
+
+    def hashes(self, page: _Known | None = None) -> dict[str, Any]:
+        """Return the columns by which the page is known again; a page that stays keeps its own."""
+        record = self.record
+        if page is None:
+            return {
+                "page_hash": self.page_hash,
+                "document_hash": record.document_hash,
+                "fingerprint": record.fingerprint,
+            }
+        return {
+            "page_hash": self.page_hash or page.page_hash,
+            "document_hash": record.document_hash or page.document_hash,
+            "fingerprint": page.fingerprint or record.fingerprint,
+        }
 
     @property
     def seen_url(self) -> str | None:

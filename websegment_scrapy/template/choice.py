@@ -16,7 +16,7 @@ to be kept: it is "related", not the list that the page is for. And where there 
 `ARTICLE` words, what the page calls comments is not its content.
 
 A page that keeps nothing by this, but has text of its own that its known site does not repeat, gets
-a second chance (`with_site`): what it was taken for, the site would have repeated.
+a second look (`look_again`): what it was taken for, the site would have repeated.
 
 Pages often hold the same text twice, for small and for large screens; of equal blocks of at least
 `REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.block_features import BlockFeatures
 
-__all__ = ["choose", "has_own_text", "with_site", "without_comments", "without_repetitions"]
+__all__ = ["choose", "look_again", "without_comments", "without_repetitions"]
 
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
@@ -64,10 +64,7 @@ def choose(
 ) -> tuple[NDArray[np.bool_], float]:
     """Return which blocks are kept, and the probability above which they are."""
     words = page.text.words
-    order = np.argsort(-probability, kind="stable")
-    mass = np.cumsum((probability * words)[order])
-    total = np.cumsum(words[order]) + mass[-1]
-    gain = float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
+    gain = _gain(words, probability)
     if gain < SURE_GAIN and not _may_have_template(page):
         return page.text.shown & (words > 0), 0.0
     limit = gain / 2 if gain >= LEAST_GAIN else 1.0
@@ -83,27 +80,37 @@ def choose(
     return kept | _headline(page, kept), limit
 
 
-def has_own_text(page: BlockFeatures, repeated: NDArray[np.bool_]) -> bool:
-    """Say whether a page has `OWN_WORDS` words that its site does not repeat."""
-    return bool(page.text.words[~_wholly(page, repeated)].sum() >= OWN_WORDS)
-
-
-def with_site(
-    page: BlockFeatures, probability: NDArray[np.float64], repeated: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return the probabilities for a page that looked like all template, once its site is known.
+def look_again(
+    words: NDArray[np.float64], probability: NDArray[np.float64], repeated: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which blocks are kept of a page that looked like all template, once its site is known.
 
     What the site repeats is template, so the odds of what it does not repeat are `UNREPEATED` times
-    what the page alone would say.
+    what the page alone would say. A page needs `OWN_WORDS` words that its site does not repeat.
+
+    Parameters
+    ----------
+    words, probability
+        Of each block: its words, and that it is main text by the page alone.
+    repeated
+        Whether the site repeats all of it.
     """
+    if words[~repeated].sum() < OWN_WORDS:
+        return np.zeros(len(words), dtype=bool)
     odds = UNREPEATED * probability
-    return np.where(_wholly(page, repeated), 0.0, odds / (odds + 1.0 - probability))
+    again = np.where(repeated, 0.0, odds / (odds + 1.0 - probability))
+    gain = _gain(words, again)
+    kept = (again > gain / 2 + 1.0 / RESOLUTION) & (words > 0)
+    sure = gain >= SURE_GAIN or words[kept].sum() >= FEW_WORDS
+    return kept & (gain >= LEAST_GAIN and sure)
 
 
-def _wholly(page: BlockFeatures, repeated: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return for each block whether its site repeats all of it."""
-    found: NDArray[np.bool_] = np.logical_and.reduceat(repeated, page.text.blocks.first[:-1])
-    return found
+def _gain(words: NDArray[np.float64], probability: NDArray[np.float64]) -> float:
+    """Return the highest F1 that is expected of any number of the likeliest blocks."""
+    order = np.argsort(-probability, kind="stable")
+    mass = np.cumsum((probability * words)[order])
+    total = np.cumsum(words[order]) + mass[-1:]
+    return float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
 
 
 def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:

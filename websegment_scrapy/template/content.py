@@ -26,8 +26,6 @@ from websegment_scrapy.template.block_features import (
 from websegment_scrapy.template.block_smoothing import smooth_blocks
 from websegment_scrapy.template.choice import (
     choose,
-    has_own_text,
-    with_site,
     without_comments,
     without_repetitions,
 )
@@ -104,23 +102,8 @@ class ContentModel:
     trees: Trees
     recipe: Mapping[str, Any]
 
-    def judge(
-        self, tree: PageTree, repeated: NDArray[np.bool_] | None = None
-    ) -> tuple[Judgement, Judgement] | None:
-        """Judge the blocks of a page by the page alone, and with what is known of its site.
-
-        Parameters
-        ----------
-        tree
-            The page.
-        repeated
-            For each text node whether the site repeats it; ``None`` while the site is not known:
-            both judgements are the same then.
-
-        Returns
-        -------
-        tuple of Judgement
-            ``None`` when the page has no text.
+    def judge(self, tree: PageTree) -> Judgement | None:
+        """Judge the blocks of a page by the page alone; ``None`` when it has no text.
 
         Raises
         ------
@@ -135,11 +118,13 @@ class ContentModel:
                 "the content model was made for other columns than this version of the package "
                 "measures: make it again with 'websegment train content'"
             )
-        smoothed = smooth_blocks(page, self.trees.probability(page.matrix))
-        alone = _judgement(page, smoothed)
-        if repeated is None or alone.kept.any() or not has_own_text(page, repeated):
-            return alone, alone
-        return alone, _judgement(page, with_site(page, smoothed, repeated))
+        probability = smooth_blocks(page, self.trees.probability(page.matrix))
+        ruled_out = {}
+        for name, rule in RULES.items():
+            before, probability = probability, rule(page, probability)
+            ruled_out[name] = (probability == 0.0) & (before > 0.0)
+        kept, limit = choose(page, probability)
+        return Judgement(page, probability, kept, limit, ruled_out)
 
     def save(self, folder: Path) -> list[Path]:
         """Write the model's files; the same model gives the same bytes."""
@@ -170,15 +155,6 @@ class ContentModel:
             trees=Trees.from_arrays(arrays, "trees"),
             recipe=description["recipe"],
         )
-
-
-def _judgement(page: BlockFeatures, probability: NDArray[np.float64]) -> Judgement:
-    ruled_out = {}
-    for name, rule in RULES.items():
-        before, probability = probability, rule(page, probability)
-        ruled_out[name] = (probability == 0.0) & (before > 0.0)
-    kept, limit = choose(page, probability)
-    return Judgement(page, probability, kept, limit, ruled_out)
 
 
 @cache

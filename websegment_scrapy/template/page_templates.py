@@ -3,7 +3,7 @@
 ``learned`` is our own default (`content`), ``pagelevel`` the paper's PageLevel Smooth. What the
 page's site is known to repeat (`sitelevel`) counts more than either: it is template, whatever the
 page alone looks like. About the rest the page decides; but a page that looks like all template, and
-has text that its site does not repeat, is looked at again (`choice.with_site`).
+has text that its site does not repeat, is looked at again (`choice.look_again`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.template.choice import look_again
 from websegment_scrapy.template.content import Judgement, shipped_content_model
 from websegment_scrapy.template.pagelevel import shipped_model, templateness
-from websegment_scrapy.template.sitelevel import template_nodes
+from websegment_scrapy.template.repeated import template_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class PageTemplates:
     repeated
         Whether the page's site repeats it.
     judgement
-        What ``learned`` made of the blocks, with what is known of the site.
+        What ``learned`` made of the blocks, by the page alone.
     """
 
     nodes: NDArray[np.int64]
@@ -61,6 +62,16 @@ class PageTemplates:
     def main(self) -> NDArray[np.int64]:
         """The text nodes of the main text."""
         return self.nodes[self.main_text]
+
+    @property
+    def looks_again(self) -> bool:
+        """Whether the page alone keeps nothing, and what its site repeats may change that."""
+        return self.judgement is not None and not self.kept.any()
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        """The text nodes that the main text can be made of, whatever the site repeats."""
+        return self.nodes if self.looks_again else self.nodes[self.kept]
 
     def of_leaves(self, tree: PageTree) -> NDArray[np.float64]:
         """Return the templateness of each leaf; an image has that of the text before it."""
@@ -106,16 +117,15 @@ def page_templates(
         scores = templateness(tree, url).smooth[nodes]
         kept = (scores < shipped_model(tree.layout).thresholds["smooth"]) & tree.visible[nodes]
         return PageTemplates(nodes, scores, kept, kept & ~repeated, repeated)
-    chosen = shipped_content_model() if model is None else model
-    judged = chosen.judge(tree, None if site is None else repeated)
-    assert judged is not None
-    alone, judgement = judged
-    block = judgement.page.text.blocks.of_node
+    judgement = (shipped_content_model() if model is None else model).judge(tree)
+    assert judgement is not None
+    blocks = judgement.page.text.blocks
+    block = blocks.of_node
+    kept = judgement.kept[block]
+    main = kept
+    if site is not None and not kept.any():
+        wholly = np.logical_and.reduceat(repeated, blocks.first[:-1])
+        main = look_again(judgement.page.text.words, judgement.probability, wholly)[block]
     return PageTemplates(
-        nodes,
-        1.0 - judgement.probability[block],
-        alone.kept[block],
-        judgement.kept[block] & ~repeated,
-        repeated,
-        judgement,
+        nodes, 1.0 - judgement.probability[block], kept, main & ~repeated, repeated, judgement
     )

@@ -1,0 +1,72 @@
+"""``websegment dedup revise``: pages whose site became known are judged again without a crawl."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.analysis import judge_again
+from websegment_scrapy.config import Config
+from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.store import queries
+from websegment_scrapy.store.revision import pending_sites, revise_site
+from websegment_scrapy.store.schema import read_info
+from websegment_scrapy.store.store import Store
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from websegment_scrapy.store.revision import Answer, Task
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``revise``."""
+    default = Config()
+    parser.description = (
+        "Judge the pages again that were judged when less was known about their sites, and decide "
+        "them anew. A crawl does this at its end; one that was killed leaves it to the next one, "
+        "or to this command."
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=default.site_threshold,
+        metavar="SHARE",
+        help="the crawls' WEBSEGMENT_SITE_THRESHOLD (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--min-pages",
+        type=int,
+        default=default.site_min_pages,
+        metavar="N",
+        help="the crawls' WEBSEGMENT_SITE_MIN_PAGES (default: %(default)s)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge all pages again that wait for it; return the exit status."""
+    default = Config()
+    source = queries.open_for_reading(args.database)
+    try:
+        with source.read() as connection:
+            info = read_info(source, connection)
+    finally:
+        source.close()
+    store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
+    limits = {"timeout": default.page_timeout, "memory": default.page_memory}
+    with store, AnalysisPool(1, **limits) as pool:
+
+        def judge(tasks: list[Task]) -> Sequence[Answer]:
+            return pool.submit(judge_again, tasks, info.recipe.kind).result()
+
+        hosts = pending_sites(store, args.min_pages)
+        revised = sum(
+            len(revise_site(store, host, args.threshold, args.min_pages, judge)) for host in hosts
+        )
+    said = f"{len(hosts)} sites judged again, {revised} pages are something else now"
+    print(f"{store.database.name}: {said}", file=sys.stderr)
+    return 0

@@ -1,0 +1,160 @@
+"""Whether a revisit found the same page: what it says, block by block.
+
+Two visits to a page that nobody edited may give two main texts. Its menu or footer is another one,
+and as a block is judged among all others, one on the border gets into the main text or out of it;
+or the page was rendered once and read plainly once, so that what is hidden was known only once.
+Neither is a change of the page.
+
+A fingerprint has a hash for every block of text in the document, shown or not, and knows which
+blocks are main text. Two of them are of the same page when
+
+- every block of either main text stands in the other document, main text there or not, and
+- the blocks that are in both main texts stand in the same order.
+
+So text that appears, disappears or moves in the main text is a change; what is main text is asked
+of both visits, and what only one of them took for it must stand in both documents. Blocks are cut
+by tags alone, never by layout. What this cannot see: text that a page has elsewhere already, in its
+menu say, and that becomes main text.
+
+A hash has 24 bits: of one edit in 80,000 the new text is taken for another one of a page with 200
+blocks. It is stored in 3 bytes, those of main text in their order, all others ascending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from websegment_scrapy.page.gaps import gap_bits
+from websegment_scrapy.page.reading import CUTTING, tag_bits
+from websegment_scrapy.page.words import NORMALISER_VERSION, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = ["Fingerprint", "fingerprint_of", "same_page"]
+
+VERSION = 16 * NORMALISER_VERSION + 1
+"""First byte of a stored fingerprint; raised whenever blocks are cut or hashed in another way."""
+
+HASH_BYTES = 3
+MAX_BLOCKS = 5000
+"""Of a page with more only the main text counts, as one block: a fingerprint has 15 kB at most."""
+
+_HEAD = 4  # the version, and how many blocks are main text
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The blocks of a page, by their hashes.
+
+    Attributes
+    ----------
+    main
+        Blocks of the main text in document order, each once.
+    others
+        All other blocks.
+    """
+
+    main: tuple[int, ...]
+    others: frozenset[int]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], is_main: Sequence[bool]) -> Fingerprint:
+        """Make the fingerprint of a page from its blocks; those without words do not count."""
+        if len(texts) > MAX_BLOCKS:
+            texts = ["\n".join(text for text, kept in zip(texts, is_main, strict=True) if kept)]
+            is_main = [True]
+        main: dict[int, None] = {}
+        others: set[int] = set()
+        for text, kept in zip(texts, is_main, strict=True):
+            if found := words(text):
+                joined = " ".join(found).encode("utf-8", "surrogatepass")
+                digest = blake2b(joined, digest_size=HASH_BYTES).digest()
+                number = int.from_bytes(digest, "little")
+                if kept:
+                    main[number] = None
+                else:
+                    others.add(number)
+        return cls(tuple(main), frozenset(others.difference(main)))
+
+    def to_bytes(self) -> bytes:
+        """Return what is stored; the same on every machine."""
+        numbers = (*self.main, *sorted(self.others))
+        return b"".join(
+            (
+                VERSION.to_bytes(1, "little"),
+                len(self.main).to_bytes(_HEAD - 1, "little"),
+                *(number.to_bytes(HASH_BYTES, "little") for number in numbers),
+            )
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Fingerprint | None:
+        """Read what `to_bytes` wrote; ``None`` when another version of this package wrote it."""
+        if len(data) < _HEAD or data[0] != VERSION:
+            return None
+        split = _HEAD + HASH_BYTES * int.from_bytes(data[1:_HEAD], "little")
+        if split > len(data) or (len(data) - _HEAD) % HASH_BYTES:
+            return None
+        return cls(_numbers(data[_HEAD:split]), frozenset(_numbers(data[split:])))
+
+
+def same_page(old: bytes | None, new: bytes | None) -> bool:
+    """Say whether two stored fingerprints are of the same page.
+
+    ``False`` when one of them is missing or of another version: that cannot be known then.
+    """
+    one = Fingerprint.from_bytes(old or b"")
+    two = Fingerprint.from_bytes(new or b"")
+    if one is None or two is None:
+        return False
+    main_of_one, main_of_two = set(one.main), set(two.main)
+    if not (main_of_one - main_of_two <= two.others and main_of_two - main_of_one <= one.others):
+        return False
+    both = main_of_one & main_of_two
+    return [each for each in one.main if each in both] == [
+        each for each in two.main if each in both
+    ]
+
+
+def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> Fingerprint:
+    """Make the fingerprint of a page.
+
+    Parameters
+    ----------
+    tree
+        The page.
+    main
+        The text nodes of its main text.
+    told
+        What it tells machines, which is its main text when it has no other.
+    """
+    nodes = np.flatnonzero(tree.text_end > tree.text_start)
+    bits = tag_bits(tree)
+    if "br" in tree.tags:
+        bits[tree.tag == tree.tags.index("br")] = 0
+    cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
+    first = [0, *cut.tolist(), len(nodes)]
+    is_main = np.isin(nodes, main).tolist()
+    pieces = [tree.text_of(node) for node in nodes.tolist()]
+    texts, kept = [], []
+    for begin, end in pairwise(first):
+        texts.append("\n".join(pieces[begin:end]))
+        kept.append(any(is_main[begin:end]))
+    return Fingerprint.of([*texts, told], [*kept, not any(kept)])
+
+
+def _numbers(data: bytes) -> tuple[int, ...]:
+    return tuple(
+        int.from_bytes(data[start : start + HASH_BYTES], "little")
+        for start in range(0, len(data), HASH_BYTES)
+    )
