@@ -14,7 +14,7 @@ import numpy as np
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
-from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of
+from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.extract.dossier import Dossier, dossier_of
 from websegment_scrapy.extract.main_text import (
@@ -223,7 +223,6 @@ def analyze(
         text, alone = dossier.text(site), dossier.text(None)
         told = dossier.told
     found = signature_of(text, RECIPES[signature])
-    same = found if alone == text else signature_of(alone, RECIPES[signature])
     return AnalyzedPage(
         url=url,
         title=page_title(tree),
@@ -234,7 +233,7 @@ def analyze(
         page_words=page_words(tree, segments) + (0 if len(templates.main) else found.words),
         segments=segments,
         signature=found,
-        page_hash=same.content_hash,
+        page_hash=found.content_hash if alone == text else content_hash_of(alone),
         fingerprint=fingerprint_of(tree, templates.main, told).to_bytes(),
         parts=describe_parts(tree, hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,

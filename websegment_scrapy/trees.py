@@ -51,17 +51,20 @@ class Trees:
     def log_odds(self, matrix: NDArray[Any]) -> NDArray[np.float64]:
         """Return the sum over the trees for every row of a feature matrix."""
         count, leaves = self.value.shape
-        splits = leaves - 1
-        tree, whole = np.arange(count), self.mask.dtype.type(2**leaves - 1)
-        threshold = self.threshold.astype(matrix.dtype)
-        lowest = _lowest_bit(leaves)
+        cleared = ~self.mask[:, None]
+        threshold = self.threshold.astype(matrix.dtype)[:, None]
+        tree, lowest = np.arange(count)[:, None], _lowest_unset(leaves)
+        columns = np.ascontiguousarray(matrix.T)
         found = np.empty(len(matrix))
         step = max(1, COMPARED_AT_ONCE // max(len(self.feature), 1))
         for start in range(0, len(matrix), step):
-            rows = matrix[start : start + step]
-            masks = np.where(rows[:, self.feature] > threshold, self.mask, whole)
-            bits = np.bitwise_and.reduce(masks.reshape(len(rows), count, splits), axis=2)
-            found[start : start + len(rows)] = self.value[tree, lowest[bits]].sum(axis=1)
+            rows = columns[:, start : start + step]
+            passed = rows[self.feature] > threshold
+            masks = (passed * cleared).reshape(count, leaves - 1, -1)
+            bits = np.bitwise_or.reduce(masks, axis=1)
+            # Summed along the trees of a row, so that the order of the sum is always the same.
+            added = np.ascontiguousarray(self.value[tree, lowest[bits]].T)
+            found[start : start + step] = added.sum(axis=1)
         return found + self.baseline
 
     def probability(self, matrix: NDArray[Any]) -> NDArray[np.float64]:
@@ -91,9 +94,13 @@ class Trees:
 
 
 @cache
-def _lowest_bit(bits: int) -> NDArray[np.int64]:
-    """Return the position of the lowest bit of every number of so many bits."""
+def _lowest_unset(bits: int) -> NDArray[np.int64]:
+    """Return the position of the lowest bit that is not set, of every number of so many bits.
+
+    Where all are set it is 0: no tree has such a row.
+    """
     numbers = np.arange(2**bits)
-    lowest = np.zeros(2**bits, dtype=np.int64)
-    lowest[1:] = np.log2((numbers & -numbers)[1:]).astype(np.int64)
+    free = ~numbers & (numbers + 1)
+    lowest = np.log2(free).astype(np.int64)
+    lowest[-1] = 0
     return lowest

@@ -6,6 +6,7 @@ threads' locks, and ``multiprocessing`` would import the user's main script agai
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import IO, Any
@@ -17,6 +18,10 @@ __all__ = ["main"]
 
 NICENESS = 10
 """Workers give way to the crawl's event loop when the cores are all busy."""
+
+YOUNG_OBJECTS = 100_000
+"""Objects made before garbage is collected: the analysis of a page leaves no cycles behind, and
+Python's default would go through the tree of a large page again and again."""
 
 RETIRE_GROWTH = 256 * 2**20
 """Bytes of resident memory above the start at which a worker makes room for a fresh one."""
@@ -37,6 +42,8 @@ def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     os.nice(NICENESS)
     import websegment_scrapy.analysis  # noqa: F401 - loaded before memory is limited
 
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
     _limit_memory(memory * 2**20)
     start = _resident()
     write_answer(answers, "ready")

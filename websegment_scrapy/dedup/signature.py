@@ -7,9 +7,9 @@ Two kinds, each a `Recipe`:
     two texts is the share of common hashes in the smaller set; from 4 of 8 on they are
     near-duplicates, and from half of the smaller set when a text has fewer than 8 shingles.
 ``minhash``
-    128 minimum hashes (Broder 1997) as datasketch computes them. The similarity is the share of
-    equal values, an estimate of the Jaccard similarity of the sets of shingles. 16 bands of 8 rows
-    find 95 % of the pairs of Jaccard similarity 0.8 and 61 % of those of 0.7.
+    128 minimum hashes (Broder 1997), the same values as datasketch's (`minhash`). The similarity is
+    the share of equal values, an estimate of the Jaccard similarity of the sets of shingles. 16
+    bands of 8 rows find 95 % of the pairs of Jaccard similarity 0.8 and 61 % of those of 0.7.
 
 A signature's *keys* are 64-bit numbers; texts that have a key in common are candidates, and every
 candidate is verified on the full signature.
@@ -24,8 +24,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from datasketch import MinHash
 
+from websegment_scrapy.dedup.minhash import SCHEME, minimum_hashes
 from websegment_scrapy.dedup.shingles import SHINGLE_HASH, SHINGLE_WIDTH, shingle_hashes
 from websegment_scrapy.page.words import NORMALISER_VERSION, words
 
@@ -34,10 +34,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RECIPES", "Recipe", "Signature", "signature_of", "similarities", "similarity"]
-
-MINHASH_CHUNK = 4096
-"""Shingles given to datasketch at once: it makes a table of chunk × 128 numbers."""
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "Signature",
+    "content_hash_of",
+    "signature_of",
+    "similarities",
+    "similarity",
+]
 
 DEFAULT_SIMILARITY = {
     "minhash": 0.7,
@@ -111,7 +116,7 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {
     "minhash": Recipe(
-        kind="minhash", width=SHINGLE_WIDTH, size=128, bands=16, rows=8, seed=1, scheme="affine32"
+        kind="minhash", width=SHINGLE_WIDTH, size=128, bands=16, rows=8, seed=1, scheme=SCHEME
     ),
     "shingles": Recipe(
         kind="shingles", width=SHINGLE_WIDTH, size=8, bands=8, rows=1, seed=0, scheme="smallest"
@@ -216,8 +221,17 @@ def signature_of(text: str, recipe: Recipe) -> Signature:
         values = shingles[: recipe.size].copy()
     else:
         values = _minimum_hashes(shingles, recipe)
+    return Signature(recipe, values, len(found), _hash_words(found))
+
+
+def content_hash_of(text: str) -> bytes:
+    """Return the ``content_hash`` that the signature of a text has."""
+    return _hash_words(words(text))
+
+
+def _hash_words(found: Sequence[str]) -> bytes:
     joined = " ".join(found).encode("utf-8", "surrogatepass")
-    return Signature(recipe, values, len(found), blake2b(joined, digest_size=16).digest())
+    return blake2b(joined, digest_size=16).digest()
 
 
 def similarity(a: Signature, b: Signature) -> float:
@@ -251,12 +265,8 @@ def similarities(one: Signature, others: Sequence[Signature]) -> NDArray[np.floa
 
 
 def _minimum_hashes(shingles: NDArray[np.uint64], recipe: Recipe) -> NDArray[np.uint32]:
-    """Let datasketch take the minima over chunks, so that memory stays bounded on long texts."""
-    sketch = MinHash(num_perm=recipe.size, seed=recipe.seed, hashfunc=int, scheme=recipe.scheme)
     folded = (shingles ^ (shingles >> np.uint64(32))).astype(np.uint32)
-    for start in range(0, len(folded), MINHASH_CHUNK):
-        sketch.update_batch(folded[start : start + MINHASH_CHUNK].tolist())
-    return np.asarray(sketch.hashvalues, dtype=np.uint32)
+    return minimum_hashes(folded, recipe.size, recipe.seed, recipe.scheme)
 
 
 @lru_cache(16)

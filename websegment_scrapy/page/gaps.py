@@ -34,25 +34,16 @@ def gap_bits(
 
     Between leaves ``p`` and ``q`` the elements opened are the nodes strictly between them in
     document order and, as ``q`` lies below some of those, all of ``q``'s new ancestors; the
-    elements closed besides are the ancestors of ``p`` that end before ``q``.
+    elements closed besides are the ancestors of ``p`` that end before ``q``. So it is the union
+    over the nodes from ``p`` to ``q``, and over those that end behind ``p`` and not behind ``q``:
+    two sums over ranges that follow each other.
     """
-    gaps = np.zeros(max(len(leaves) - 1, 0), dtype=np.uint8)
-    if not len(gaps):
-        return gaps
-    parent, end, value = tree.parent.tolist(), tree.end.tolist(), bits.tolist()
-    positions = leaves.tolist()
-    for number in range(len(gaps)):
-        before, after = positions[number], positions[number + 1]
-        union = 0
-        for node in range(before + 1, after):
-            union |= value[node]
-        node = parent[before]
-        while node >= 0 and end[node] <= after:
-            union |= value[node]
-            node = parent[node]
-        if end[before] > before + 1 or value[before]:
-            union |= value[before]  # the leaf is an element itself: its own end tag
-        if value[after]:
-            union |= value[after]
-        gaps[number] = union
+    if len(leaves) < 2:
+        return np.zeros(0, dtype=np.uint8)
+    some = np.flatnonzero(bits)
+    ending = np.zeros(len(bits) + 1, dtype=np.uint8)
+    np.bitwise_or.at(ending, tree.end[some], bits[some])
+    gaps: NDArray[np.uint8] = np.bitwise_or.reduceat(bits, leaves)[:-1]
+    gaps |= np.bitwise_or.reduceat(ending, leaves + 1)[:-1]
+    gaps |= bits[leaves[1:]]
     return gaps

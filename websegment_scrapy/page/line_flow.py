@@ -30,18 +30,20 @@ class LineFlow:
     def place(self, node: int, y: float) -> None:
         """Place the leaves of an inline subtree; ``y`` is where the run of lines starts."""
         flow, nodes = self.flow, self.flow.nodes
-        index, end = node, nodes.end[node]
+        tags, hidden, ends = nodes.tag, nodes.hidden, nodes.end
+        index, end = node, ends[node]
         while index < end:
-            tag = nodes.tag[index]
-            if nodes.hidden[index]:
-                index = nodes.end[index]
+            tag = tags[index]
+            if hidden[index]:
+                index = ends[index]
+            elif tag == TEXT:
+                self._place_text(index, y)
+                index += 1
             elif tag in REPLACED:
                 self._place_box(index, y)
-                index = nodes.end[index]
+                index = ends[index]
             else:
-                if tag == TEXT:
-                    self._place_text(index, y)
-                elif tag == "br":
+                if tag == "br":
                     self.used = True
                     self._break(flow.font_size[index] * LINE_HEIGHT)
                 index += 1

@@ -32,8 +32,8 @@ from websegment_scrapy.page.tree import TEXT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from websegment_scrapy.page.build import Nodes
     from websegment_scrapy.page.capture import Style
+    from websegment_scrapy.page.walk import Nodes
 
 __all__ = ["OPENING", "readable"]
 

@@ -56,7 +56,7 @@ def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     boxed = np.array([name.startswith("inline-") for name in displays], dtype=bool)
     is_element = tree.text_end == tree.text_start
     shown = is_element & tree.visible
-    becomes_block = shown & ~inline[tree.style] & (bits & (PARAGRAPH | LINE | CELL) == 0)
+    becomes_block = shown & ~inline[tree.style] & (bits & CUTTING == 0)
     bits[becomes_block] |= PARAGRAPH
     becomes_inline = shown & inline[tree.style] & (bits & PARAGRAPH != 0)
     bits[becomes_inline] = SPACE
@@ -80,13 +80,13 @@ class Reader:
     """
 
     def __init__(self, tree: PageTree, nodes: NDArray[np.int64] | None = None) -> None:
-        self.tree = tree
         leaves = tree.leaves if nodes is None else nodes
         leaves = leaves[tree.text_end[leaves] > tree.text_start[leaves]]
-        gaps = gap_bits(tree, leaves, break_bits(tree)).tolist()
-        self.before = dict(
-            zip(leaves[1:].tolist(), zip(leaves[:-1].tolist(), gaps, strict=True), strict=True)
-        )
+        self.tree = tree
+        self.place = {leaf: place for place, leaf in enumerate(leaves.tolist())}
+        self.start = tree.text_start[leaves].tolist()
+        self.end = tree.text_end[leaves].tolist()
+        self.separators = ["", *self._separators(leaves)]
 
     def text(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> str:
         """Return the text of ``leaves``, which are nodes in document order."""
@@ -94,22 +94,36 @@ class Reader:
 
     def pieces(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> Iterator[tuple[str, str]]:
         """Yield the text of each leaf that has some, after what stands between it and the last."""
-        tree, previous = self.tree, -1
-        for leaf in leaves.tolist():
-            if tree.text_end[leaf] == tree.text_start[leaf]:
-                continue
-            yield self._separator(previous, leaf) if previous >= 0 else "", tree.text_of(leaf)
-            previous = leaf
+        text, start, end, separators = self.tree.text, self.start, self.end, self.separators
+        previous = -1
+        for leaf in leaves[self.tree.text_end[leaves] > self.tree.text_start[leaves]].tolist():
+            place = self.place[leaf]
+            if previous < 0:
+                separator = ""
+            else:
+                separator = separators[place] if place == previous + 1 else APART
+            yield separator, text[start[place] : end[place]]
+            previous = place
 
-    def _separator(self, previous: int, leaf: int) -> str:
-        neighbour, gap = self.before[leaf]
-        if neighbour != previous or gap & PARAGRAPH:
-            return APART
-        if gap & LINE:
-            return "\n"
-        if gap & CELL:
-            return "\t"
-        blank = self.tree.blank_before.get(leaf)
-        if blank is not None:
-            return blank
-        return " " if gap & SPACE or self.tree.space_before[leaf] else ""
+    def _separators(self, leaves: NDArray[np.int32] | NDArray[np.int64]) -> list[str]:
+        """Return what stands between each two texts that follow each other."""
+        gaps = gap_bits(self.tree, leaves, break_bits(self.tree))
+        gaps[self.tree.space_before[leaves[1:]]] |= SPACE
+        table = [_separator(gap) for gap in range(2 * SPACE)]
+        found = [table[gap] for gap in gaps.tolist()]
+        for leaf, blank in self.tree.blank_before.items():
+            place = self.place.get(leaf, 0) - 1
+            if place >= 0 and not gaps[place] & CUTTING:
+                found[place] = blank
+        return found
+
+
+def _separator(gap: int) -> str:
+    """Return what stands between two texts by the bits of the tags between them."""
+    if gap & PARAGRAPH:
+        return APART
+    if gap & LINE:
+        return "\n"
+    if gap & CELL:
+        return "\t"
+    return " " if gap & SPACE else ""

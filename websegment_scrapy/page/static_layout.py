@@ -11,7 +11,10 @@ the top down, heights from the bottom up, positions from the top down.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from websegment_scrapy.page.line_flow import LineFlow
 from websegment_scrapy.page.static_style import DEFAULT_STYLE, static_styles, whole_number
@@ -19,8 +22,10 @@ from websegment_scrapy.page.tags import BLOCK, HEADINGS, REPLACED, TABLE_CELLS
 from websegment_scrapy.page.tree import TEXT
 
 if TYPE_CHECKING:
-    from websegment_scrapy.page.build import Nodes
+    from numpy.typing import NDArray
+
     from websegment_scrapy.page.capture import Style
+    from websegment_scrapy.page.walk import Nodes
 
 __all__ = ["VIEWPORT_WIDTH", "Flow", "no_layout", "static_layout"]
 
@@ -58,66 +63,65 @@ _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]"
 )
 
-Box = tuple[float, float, float, float]
-Layout = tuple[list[Box], list[int], list[bool]]
+Layout = tuple["NDArray[np.float32]", list[int], list[bool]]
 """Boxes, style numbers and visibility of all nodes."""
 
 
-def static_layout(
-    nodes: Nodes,
-) -> tuple[tuple[list[Box], list[int], list[bool]], tuple[Style, ...], int]:
+def static_layout(nodes: Nodes) -> tuple[Layout, tuple[Style, ...], int]:
     """Return ``(boxes, styles, visible), style table, width`` for the nodes of a page."""
     numbers, styles = static_styles(nodes)
-    flow = Flow(nodes, [styles[number].font_size for number in numbers])
+    sizes = [style.font_size for style in styles]
+    flow = Flow(nodes, [sizes[number] for number in numbers])
     return (flow.boxes(), numbers, [not hidden for hidden in nodes.hidden]), styles, VIEWPORT_WIDTH
 
 
-def no_layout(
-    nodes: Nodes,
-) -> tuple[tuple[list[Box], list[int], list[bool]], tuple[Style, ...], int]:
+def no_layout(nodes: Nodes) -> tuple[Layout, tuple[Style, ...], int]:
     """Return the same without a layout: what is not hidden has a box of one pixel at the origin."""
     count = len(nodes)
+    boxes = np.tile(np.array([0.0, 0.0, 1.0, 1.0], dtype=np.float32), (count, 1))
     visible = [not hidden for hidden in nodes.hidden]
-    return ([(0.0, 0.0, 1.0, 1.0)] * count, [0] * count, visible), (DEFAULT_STYLE,), VIEWPORT_WIDTH
+    return (boxes, [0] * count, visible), (DEFAULT_STYLE,), VIEWPORT_WIDTH
 
 
 class Flow:
-    """The state of the three passes: geometry of each node relative to its containing block."""
+    """The state of the three passes: geometry of each node relative to its containing block.
+
+    The children of a node are not listed anywhere: the first is the next node, and each other one
+    is where the subtree of the one before it ends.
+    """
 
     def __init__(self, nodes: Nodes, font_size: list[float]) -> None:
         count = len(nodes)
         self.nodes = nodes
         self.font_size = font_size
-        self.children: list[list[int]] = [[] for _ in range(count)]
-        for index, parent in enumerate(nodes.parent):
-            if parent >= 0:
-                self.children[parent].append(index)
         self.text_width = self._text_widths()
-        self.content_width = self._content_widths()
         self.is_block = self._block_level()
         self.x = [0.0] * count
         self.y = [0.0] * count
         self.width = [0.0] * count
         self.height = [0.0] * count
 
-    def boxes(self) -> list[Box]:
+    def boxes(self) -> NDArray[np.float32]:
         """Run the passes and return every node's box on the page."""
         self._widths()
         self._heights()
         self._positions()
         self._wrap_inline_elements()
-        return list(zip(self.x, self.y, self.width, self.height, strict=True))
+        columns = np.array([self.x, self.y, self.width, self.height], dtype=np.float32)
+        return np.ascontiguousarray(columns.T)
 
     def _text_widths(self) -> list[float]:
-        widths = [0.0] * len(self.nodes)
-        for index, text in enumerate(self.nodes.text):
-            if text and not self.nodes.hidden[index]:
+        nodes, font_size = self.nodes, self.font_size
+        widths = [0.0] * len(nodes)
+        for index, text in enumerate(nodes.text):
+            if text and not nodes.hidden[index]:
                 cells = len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
-                widths[index] = cells * CHARACTER_WIDTH * self.font_size[index]
+                widths[index] = cells * CHARACTER_WIDTH * font_size[index]
         return widths
 
-    def _content_widths(self) -> list[float]:
-        """Width of all inline content of each subtree if it stood on one line."""
+    @cached_property
+    def content_width(self) -> list[float]:
+        """Width of all inline content of each subtree if it stood on one line; tables need it."""
         nodes, total = self.nodes, list(self.text_width)
         for index in range(len(nodes) - 1, -1, -1):
             if nodes.tag[index] in REPLACED and not nodes.hidden[index]:
@@ -128,12 +132,20 @@ class Flow:
 
     def _block_level(self) -> list[bool]:
         """Mark blocks, and the inline elements that contain one."""
-        nodes = self.nodes
-        block = [tag in BLOCK for tag in nodes.tag]
-        for index in range(len(nodes) - 1, 0, -1):
-            if block[index] and not nodes.hidden[index]:
-                block[nodes.parent[index]] = True
+        parent, hidden = self.nodes.parent, self.nodes.hidden
+        block = [tag in BLOCK for tag in self.nodes.tag]
+        for index in range(len(block) - 1, 0, -1):
+            if block[index] and not hidden[index]:
+                block[parent[index]] = True
         return block
+
+    def _children(self, node: int) -> list[int]:
+        end, found = self.nodes.end, []
+        child, stop = node + 1, end[node]
+        while child < stop:
+            found.append(child)
+            child = end[child]
+        return found
 
     def _declared(self, index: int, name: str, available: float) -> float | None:
         """Return a declared width or height in pixels; percentages of widths only."""
@@ -166,21 +178,24 @@ class Flow:
         )
 
     def _widths(self) -> None:
-        nodes = self.nodes
-        for index, tag in enumerate(nodes.tag):
-            if not self.is_block[index] or nodes.hidden[index]:
+        nodes, widths = self.nodes, self.width
+        hidden, presentation = nodes.hidden, nodes.presentation
+        for index, is_block in enumerate(self.is_block):
+            if not is_block or hidden[index]:
                 continue
-            parent = nodes.parent[index]
+            parent, tag = nodes.parent[index], nodes.tag[index]
             if parent < 0:
-                self.width[index] = float(VIEWPORT_WIDTH)
+                widths[index] = float(VIEWPORT_WIDTH)
                 continue
-            if tag in TABLE_CELLS and self.width[index]:
+            if tag in TABLE_CELLS and widths[index]:
                 continue  # set with its table
             indent = BODY_MARGIN if tag == "body" else INDENT.get(tag, 0.0)
-            available = max(self.width[parent] - indent * (2 if tag == "body" else 1), 1.0)
-            declared = self._declared(index, "width", available)
+            available = max(widths[parent] - indent * (2 if tag == "body" else 1), 1.0)
+            declared = None
+            if index in presentation:
+                declared = self._declared(index, "width", available)
             self.x[index] = indent
-            self.width[index] = available if declared is None else min(declared, available)
+            widths[index] = available if declared is None else min(declared, available)
             if tag == "table":
                 self._columns(index, declared is not None)
 
@@ -218,15 +233,15 @@ class Flow:
         groups = [table]
         groups += [
             child
-            for child in self.children[table]
+            for child in self._children(table)
             if self.nodes.tag[child] in ("thead", "tbody", "tfoot")
         ]
         for group in groups:
-            for child in self.children[group]:
+            for child in self._children(group):
                 if self.nodes.tag[child] != "tr":
                     continue
                 row, column = [], 0
-                for cell in self.children[child]:
+                for cell in self._children(child):
                     if self.nodes.tag[cell] in TABLE_CELLS and not self.nodes.hidden[cell]:
                         span = self._span(cell)
                         row.append((column, cell, span))
@@ -249,7 +264,7 @@ class Flow:
 
     def _row_height(self, row: int) -> None:
         tallest = 0.0
-        for child in self.children[row]:
+        for child in self._children(row):
             self.y[child] = 0.0
             tallest = max(tallest, self.height[child])
         self.height[row] = tallest
@@ -257,52 +272,66 @@ class Flow:
     def _block_height(self, block: int) -> None:
         """Stack a block's block children; flow what is inline between them into lines."""
         nodes, y, margin = self.nodes, 0.0, 0.0
-        line = LineFlow(self, self.width[block])
-        for child in self.children[block]:
-            if nodes.hidden[child]:
-                continue
-            if not self.is_block[child]:
+        end, hidden, is_block = nodes.end, nodes.hidden, self.is_block
+        line: LineFlow | None = None
+        child, stop = block + 1, end[block]
+        while child < stop:
+            if hidden[child]:
+                pass
+            elif not is_block[child]:
+                if line is None:
+                    line = LineFlow(self, self.width[block])
                 line.place(child, y + margin)
-                continue
-            if line.used:
-                y += margin + line.finish()
-                margin = 0.0
-            own = self.font_size[child] if nodes.tag[child] in SPACED else 0.0
-            self.y[child] = y + max(margin, own)
-            y = self.y[child] + self.height[child]
-            margin = own
-        if line.used:
+            else:
+                if line is not None and line.used:
+                    y += margin + line.finish()
+                    margin = 0.0
+                own = self.font_size[child] if nodes.tag[child] in SPACED else 0.0
+                place = self.y[child] = y + max(margin, own)
+                y = place + self.height[child]
+                margin = own
+            child = end[child]
+        if line is not None and line.used:
             y += margin + line.finish()
-        declared = self._declared(block, "height", 0.0)
+        declared = self._declared(block, "height", 0.0) if block in nodes.presentation else None
         if nodes.tag[block] == "hr":
             y = max(y, 2.0)
         self.height[block] = max(y, declared or 0.0)
 
     def _positions(self) -> None:
         """Turn positions within the containing block into positions on the page."""
-        nodes = self.nodes
+        nodes, x, y = self.nodes, self.x, self.y
+        hidden, is_block, width = nodes.hidden, self.is_block, self.width
         container = [0] * len(nodes)
-        for index in range(1, len(nodes)):
-            parent = nodes.parent[index]
-            container[index] = parent if self.is_block[parent] else container[parent]
-            if nodes.hidden[index]:
+        for index, parent in enumerate(nodes.parent):
+            if parent < 0:
                 continue
-            is_placed = self.is_block[index] or nodes.tag[index] == TEXT or self.width[index]
-            if is_placed:
-                self.x[index] += self.x[container[index]]
-                self.y[index] += self.y[container[index]]
+            around = container[index] = parent if is_block[parent] else container[parent]
+            if hidden[index]:
+                continue
+            if is_block[index] or width[index] or nodes.tag[index] == TEXT:
+                x[index] += x[around]
+                y[index] += y[around]
 
     def _wrap_inline_elements(self) -> None:
         """Give inline elements the box around what is in them."""
-        nodes = self.nodes
+        nodes, x, y, width, height = self.nodes, self.x, self.y, self.width, self.height
+        end, hidden, is_block = nodes.end, nodes.hidden, self.is_block
         for index in range(len(nodes) - 1, -1, -1):
-            if self.is_block[index] or nodes.hidden[index] or nodes.tag[index] == TEXT:
+            stop = end[index]
+            if is_block[index] or hidden[index] or stop == index + 1:
                 continue
-            boxes = [child for child in self.children[index] if self.width[child]]
-            if not boxes or nodes.tag[index] in REPLACED:
+            if nodes.tag[index] in REPLACED:
                 continue
-            left = min(self.x[child] for child in boxes)
-            top = min(self.y[child] for child in boxes)
-            self.x[index], self.y[index] = left, top
-            self.width[index] = max(self.x[child] + self.width[child] for child in boxes) - left
-            self.height[index] = max(self.y[child] + self.height[child] for child in boxes) - top
+            boxes = [child for child in self._children(index) if width[child]]
+            if len(boxes) == 1:
+                (child,) = boxes
+                x[index], y[index] = x[child], y[child]
+                width[index] = x[child] + width[child] - x[child]
+                height[index] = y[child] + height[child] - y[child]
+            elif boxes:
+                left = min(x[child] for child in boxes)
+                top = min(y[child] for child in boxes)
+                x[index], y[index] = left, top
+                width[index] = max(x[child] + width[child] for child in boxes) - left
+                height[index] = max(y[child] + height[child] for child in boxes) - top

@@ -14,9 +14,9 @@ from websegment_scrapy.page.tags import BLOCK, HEADINGS
 from websegment_scrapy.page.tree import TEXT
 
 if TYPE_CHECKING:
-    from websegment_scrapy.page.build import Nodes
+    from websegment_scrapy.page.walk import Nodes
 
-__all__ = ["DEFAULT_STYLE", "StyleTable", "static_styles", "whole_number"]
+__all__ = ["DEFAULT_STYLE", "static_styles", "whole_number"]
 
 DEFAULT_STYLE = Style(
     display="block",
@@ -65,42 +65,37 @@ _NAMED = {
 }
 
 
-class StyleTable:
-    """Distinct styles and their numbers."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[Style, int] = {}
-
-    def number(self, style: Style) -> int:
-        """Return the number of a style, a new one when it was not seen before."""
-        return self.numbers.setdefault(style, len(self.numbers))
-
-
 def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
-    """Give every node a style inherited from its parent and changed by its own tag."""
-    table = StyleTable()
-    by_node: list[Style] = []
+    """Give every node a style inherited from its parent and changed by its own tag.
+
+    Returns the number of each node's style, and the distinct styles in the order of their numbers.
+    """
+    table: dict[Style, int] = {}
+    styles: list[Style] = []
     numbers: list[int] = []
-    known: dict[tuple[int, str, bool], tuple[Style, int]] = {}
-    for index, tag in enumerate(nodes.tag):
-        parent = nodes.parent[index]
-        above = by_node[parent] if parent >= 0 else DEFAULT_STYLE
-        shown = nodes.presentation.get(index)
+    known: dict[tuple[int, str, bool, str | None, str | None, str | None], int] = {}
+    link, presentation = nodes.link, nodes.presentation
+    for index, (tag, parent) in enumerate(zip(nodes.tag, nodes.parent, strict=True)):
+        above = numbers[parent] if parent >= 0 else -1
         if tag == TEXT and parent >= 0:
-            style, number = above, numbers[parent]
-        elif shown is None and parent >= 0:
-            key = (numbers[parent], tag, tag == "a" and nodes.link[index] != nodes.link[parent])
-            if key not in known:
-                made = _own_style(above, tag, is_link=key[2])
-                known[key] = made, table.number(made)
-            style, number = known[key]
+            numbers.append(above)
+            continue
+        shown = presentation.get(index)
+        if shown is None:
+            is_link = tag == "a" and parent >= 0 and link[index] != link[parent]
+            key = (above, tag, is_link, None, None, None)
         else:
-            is_link = tag == "a" and nodes.link[index] >= 0
-            style = _declared(_own_style(above, tag, is_link=is_link), shown or {})
-            number = table.number(style)
-        by_node.append(style)
+            is_link = tag == "a" and link[index] >= 0
+            key = (above, tag, is_link, shown.get("color"), shown.get("size"), shown.get("style"))
+        number = known.get(key)
+        if number is None:
+            around = styles[above] if above >= 0 else DEFAULT_STYLE
+            style = _declared(_own_style(around, tag, is_link=is_link), shown or {})
+            number = known[key] = table.setdefault(style, len(table))
+            if number == len(styles):
+                styles.append(style)
         numbers.append(number)
-    return numbers, tuple(table.numbers) or (DEFAULT_STYLE,)
+    return numbers, tuple(styles) or (DEFAULT_STYLE,)
 
 
 def _own_style(above: Style, tag: str, *, is_link: bool) -> Style:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,17 +131,28 @@ class PageTree:
 
     def xpath(self, node: int) -> str:
         """Return the node's XPath in the document it was parsed from."""
-        steps = []
-        while node >= 0:
-            name, position = self.tag_name(node), self.nth[node]
-            if name == TEXT:
-                steps.append(f"text()[{position}]")
-            elif _PLAIN_NAME.match(name):
-                steps.append(f"{name}[{position}]")
-            else:
-                steps.append(f'*[name()="{name}"][{position}]')
-            node = self.parent[node]
-        return "/" + "/".join(reversed(steps))
+        return self.xpaths([node])[0]
+
+    def xpaths(self, nodes: Sequence[int]) -> list[str]:
+        """Return the XPaths of nodes that are given in document order."""
+        parent, end = self.parent.tolist(), self.end.tolist()
+        tag, nth = self.tag.tolist(), self.nth.tolist()
+        names = [_xpath_name(name) for name in self.tags]
+        found, opened, steps = [], [], []
+        for node in nodes:
+            while opened and end[opened[-1]] <= node:
+                opened.pop()
+                steps.pop()
+            chain, above = [], node
+            around = opened[-1] if opened else -1
+            while above != around:
+                chain.append(above)
+                above = parent[above]
+            for each in reversed(chain):
+                opened.append(each)
+                steps.append(f"{names[tag[each]]}[{nth[each]}]")
+            found.append("/" + "/".join(steps))
+        return found
 
     def attribute(self, name: str, node: int) -> str | None:
         """Return an attribute of the nearest ancestor-or-self that has it.
@@ -182,3 +193,10 @@ class PageTree:
         left, top = boxes[:, 0].min(), boxes[:, 1].min()
         right, bottom = (boxes[:, 0] + boxes[:, 2]).max(), (boxes[:, 1] + boxes[:, 3]).max()
         return round(left), round(top), round(right - left), round(bottom - top)
+
+
+def _xpath_name(name: str) -> str:
+    """Return the step of an XPath to elements of a name, or to texts."""
+    if name == TEXT:
+        return "text()"
+    return name if _PLAIN_NAME.match(name) else f'*[name()="{name}"]'

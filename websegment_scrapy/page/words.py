@@ -53,6 +53,9 @@ EXTRA_IGNORED = (0x034F, 0x180B, 0x180C, 0x180D, 0x180F, *range(0xFE00, 0xFE10))
 STREAM_SAFE = 30
 """Marks of one letter in a stream-safe text (Unicode Standard Annex 15, section 13)."""
 
+MARKS = frozenset({"Cf", "Mn", "Mc", "Me"})
+"""Unicode categories of format characters and of marks."""
+
 MARKS_LIKE_LETTERS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
 """Characters of combining class 0 that are taken apart into marks."""
 
@@ -109,15 +112,16 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     """
     # Marks and format characters live in the first two planes and in 0xE0000-0xE0FFF.
     planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE1000))
+    categories = map(unicodedata.category, map(chr, planes))
+    found = {code: kind for code, kind in zip(planes, categories, strict=True) if kind in MARKS}
     ignored, marks = set(EXTRA_IGNORED), set()
-    for code in planes:
-        category = unicodedata.category(chr(code))
+    for code, category in found.items():
         if category == "Cf" or (category == "Mn" and code >= 0xE0000):
             ignored.add(code)
-        elif category in ("Mn", "Mc", "Me"):
+        else:
             marks.add(code)
     ignored.discard(ZERO_WIDTH_SPACE)
-    spaceless = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS_RANGES)
+    spaceless = "".join(f"{chr(low)}-{chr(high)}" for low, high in SPACELESS_RANGES)
     inside = _ranges(marks - ignored)
     mark = f"[{inside}]"
     letter = rf"[^\W_{spaceless}]"
@@ -132,12 +136,12 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _ranges(codes: set[int]) -> str:
-    """Write code points as the inside of a regular expression's character class."""
+    """Write code points, none of them in ASCII, as the inside of a character class."""
     parts: list[str] = []
     ordered = sorted(codes)
     start = 0
     for end in range(len(ordered)):
         if end + 1 == len(ordered) or ordered[end + 1] != ordered[end] + 1:
-            parts.append(f"\\U{ordered[start]:08x}-\\U{ordered[end]:08x}")
+            parts.append(f"{chr(ordered[start])}-{chr(ordered[end])}")
             start = end + 1
     return "".join(parts)

@@ -32,6 +32,7 @@ __all__ = [
     "Block",
     "atomic_blocks",
     "spread_to_leaves",
+    "text_gaps",
     "text_leaves",
     "wrap",
 ]
@@ -89,6 +90,14 @@ def text_leaves(tree: PageTree) -> NDArray[np.int32]:
     return tree.leaves[tree.text_end[tree.leaves] > tree.text_start[tree.leaves]]
 
 
+def text_gaps(tree: PageTree) -> NDArray[np.uint8]:
+    """Return for each text leaf the bits of the tags before it; before the first there are all."""
+    leaves = text_leaves(tree)
+    bits = bits_by_tag(tree, _TAG_BITS, other=OTHER_GAP)
+    first = np.full(min(len(leaves), 1), ANY_GAP, dtype=np.uint8)
+    return np.concatenate((first, gap_bits(tree, leaves, bits)))
+
+
 def wrap(tokens: Iterable[str], width: int = WRAP_WIDTH) -> tuple[int, int, int]:
     """Word-wrap tokens and return ``(tokens, lines, tokens on the last line)``."""
     count = lines = on_line = used = 0
@@ -108,8 +117,7 @@ def atomic_blocks(tree: PageTree) -> list[Block]:
     leaves = text_leaves(tree)
     if not len(leaves):
         return []
-    bits = bits_by_tag(tree, _TAG_BITS, other=OTHER_GAP)
-    gaps = [ANY_GAP, *gap_bits(tree, leaves, bits).tolist()]
+    gaps = text_gaps(tree).tolist()
     blocks = []
     first = 0
     for position in range(1, len(leaves) + 1):
@@ -135,20 +143,14 @@ def spread_to_leaves(tree: PageTree, text_labels: NDArray[np.int32]) -> NDArray[
     labels = np.full(len(tree.leaves), -1, dtype=np.int32)
     labels[is_text] = text_labels
     fresh = int(text_labels.max()) + 1 if len(text_labels) else 0
-    position = 0
-    while position < len(labels):
-        if labels[position] >= 0:
-            position += 1
-            continue
-        stop = position
-        while stop < len(labels) and labels[stop] < 0:
-            stop += 1
-        before = labels[position - 1] if position else -1
+    without = np.flatnonzero(~is_text)
+    for run in np.split(without, np.flatnonzero(np.diff(without) > 1) + 1) if len(without) else ():
+        start, stop = int(run[0]), int(run[-1]) + 1
+        before = labels[start - 1] if start else -1
         after = labels[stop] if stop < len(labels) else -1
         if before >= 0 and before == after:
-            labels[position:stop] = before
+            labels[start:stop] = before
         else:
-            labels[position:stop] = fresh
+            labels[start:stop] = fresh
             fresh += 1
-        position = stop
     return labels

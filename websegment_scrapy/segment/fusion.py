@@ -18,6 +18,7 @@ from websegment_scrapy.segment.blocks import (
     Block,
     atomic_blocks,
     spread_to_leaves,
+    text_gaps,
 )
 
 if TYPE_CHECKING:
@@ -148,10 +149,5 @@ class JustRules:
 
     def segment(self, tree: PageTree) -> NDArray[np.int32]:
         """Return one label for each leaf."""
-        blocks: list[Block] = []
-        for block in atomic_blocks(tree):
-            if blocks and not block.gap & FORCE_GAP:
-                blocks[-1].fuse(block)
-            else:
-                blocks.append(block)
-        return _labels(tree, blocks)
+        forced = text_gaps(tree) & FORCE_GAP != 0
+        return spread_to_leaves(tree, np.cumsum(forced, dtype=np.int32) - 1)

@@ -1,5 +1,7 @@
 """Engines by name: those of this package and those that other packages register.
 
+An engine's module is imported when the engine is first asked for: a crawl needs one of them.
+
 Another package adds an engine with an entry point in the group ``websegment_scrapy.engines``
 whose value is a class (or function) that takes no argument and returns a ``Segmenter``.
 """
@@ -7,52 +9,40 @@ whose value is a class (or function) that takes no argument and returns a ``Segm
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.exceptions import UnknownEngine
 from websegment_scrapy.segment.base import Segmenter
-from websegment_scrapy.segment.baselines import TagGap, WordWrap
-from websegment_scrapy.segment.correlation import CorrelationClustering
-from websegment_scrapy.segment.fusion import BlockFusion, JustRules
-from websegment_scrapy.segment.graph_cuts import GraphCuts
-from websegment_scrapy.segment.page_level import PageLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from websegment_scrapy.segment.model import SegmentationModel
 
 __all__ = ["ENTRY_POINT_GROUP", "LEARNED", "engine_names", "get_engine", "with_model"]
 
 ENTRY_POINT_GROUP = "websegment_scrapy.engines"
 
-LEARNED: dict[str, GraphCuts | CorrelationClustering] = {
-    engine.name: engine
-    for engine in (
-        GraphCuts(),
-        GraphCuts.no_parents(),
-        GraphCuts.not_learned(),
-        CorrelationClustering(),
-        CorrelationClustering.not_learned(),
-    )
-}
+LEARNED = frozenset({"cclus", "cclus-nl", "gcuts", "gcuts-nl", "gcuts-np"})
 """Engines with a model; the variants without learning have their λ or threshold from it."""
 
-_BUILT_IN: dict[str, Callable[[], Segmenter]] = {
-    "bf-plain": BlockFusion.plain,
-    "bf-rulebased": BlockFusion.rulebased,
-    "bf-smoothed": BlockFusion.smoothed,
-    "cclus": lambda: LEARNED["cclus"],
-    "cclus-nl": lambda: LEARNED["cclus-nl"],
-    "gcuts": lambda: LEARNED["gcuts"],
-    "gcuts-nl": lambda: LEARNED["gcuts-nl"],
-    "gcuts-np": lambda: LEARNED["gcuts-np"],
-    "justrules": JustRules,
-    "pagelevel": PageLevel,
-    "taggap": TagGap,
-    "wordwrap": WordWrap,
+_BUILT_IN = {
+    "bf-plain": "fusion:BlockFusion.plain",
+    "bf-rulebased": "fusion:BlockFusion.rulebased",
+    "bf-smoothed": "fusion:BlockFusion.smoothed",
+    "cclus": "correlation:CorrelationClustering",
+    "cclus-nl": "correlation:CorrelationClustering.not_learned",
+    "gcuts": "graph_cuts:GraphCuts",
+    "gcuts-nl": "graph_cuts:GraphCuts.not_learned",
+    "gcuts-np": "graph_cuts:GraphCuts.no_parents",
+    "justrules": "fusion:JustRules",
+    "pagelevel": "page_level:PageLevel",
+    "taggap": "baselines:TagGap",
+    "wordwrap": "baselines:WordWrap",
 }
+"""Module of this folder, and in it what makes the engine."""
 
 
 def engine_names() -> list[str]:
@@ -62,8 +52,8 @@ def engine_names() -> list[str]:
 
 def get_engine(name: str) -> Segmenter:
     """Return the engine of that name, with its published parameters."""
-    if make := _BUILT_IN.get(name):
-        return make()
+    if name in _BUILT_IN:
+        return _built_in(name)
     for entry in _registered():
         if entry.name == name:
             engine = entry.load()()
@@ -78,8 +68,15 @@ def get_engine(name: str) -> Segmenter:
 
 def with_model(name: str, model: SegmentationModel) -> Segmenter:
     """Return the engine of that name, with another model if it has one."""
-    engine = LEARNED.get(name)
-    return get_engine(name) if engine is None else replace(engine, model=model)
+    engine: Any = get_engine(name)
+    return replace(engine, model=model) if name in LEARNED else engine
+
+
+@cache
+def _built_in(name: str) -> Segmenter:
+    module, _, maker = _BUILT_IN[name].partition(":")
+    made: Segmenter = attrgetter(maker)(import_module(f"{__package__}.{module}"))()
+    return made
 
 
 def _registered() -> list[EntryPoint]:

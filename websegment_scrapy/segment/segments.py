@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -81,39 +82,56 @@ def describe_segments(tree: PageTree, labels: NDArray[np.int32]) -> tuple[Segmen
     if not len(labels):
         return ()
     count = int(labels.max()) + 1
-    order = np.argsort(labels, kind="stable")
+    order = np.argsort(labels, kind="stable").astype(np.int32)
     bounds = np.searchsorted(labels[order], np.arange(count + 1))
+    nodes = tree.leaves[order]
     xpaths = _xpaths(tree, labels, count)
-    leaf_words = [len(words(tree.text_of(leaf))) for leaf in tree.leaves.tolist()]
-    leaf_links = tree.link[tree.leaves]
+    boxes = _union_boxes(tree, nodes, bounds[:-1])
+    leaf_words = _leaf_words(tree, nodes)
+    links = tree.link[nodes].tolist()
     reader = Reader(tree)
     found = []
-    for number in range(count):
-        members = order[bounds[number] : bounds[number + 1]].astype(np.int32)
-        nodes = tree.leaves[members]
-        linked = leaf_links[members]
-        targets = {tree.links[link] for link in linked.tolist() if link >= 0}
-        total = sum(leaf_words[member] for member in members.tolist())
-        in_links = sum(
-            leaf_words[member]
-            for member, link in zip(members.tolist(), linked.tolist(), strict=True)
-            if link >= 0
-        )
+    for number, (low, high) in enumerate(pairwise(bounds.tolist())):
+        total = sum(leaf_words[low:high])
+        linked = [place for place in range(low, high) if links[place] >= 0]
+        in_links = sum([leaf_words[place] for place in linked])
         found.append(
             Segment(
                 id=number,
                 role="links" if total and in_links >= MOSTLY_LINKS * total else "other",
                 templateness=None,
                 xpaths=xpaths[number],
-                box=tree.union_box(nodes),
+                box=boxes[number],
                 words=total,
                 linked_words=in_links,
-                links=len(targets),
-                text=reader.text(nodes),
-                leaves=members,
+                links=len({tree.links[links[place]] for place in linked}),
+                text=reader.text(nodes[low:high]),
+                leaves=order[low:high],
             )
         )
     return tuple(found)
+
+
+def _leaf_words(tree: PageTree, leaves: NDArray[np.int32]) -> list[int]:
+    """Count the words of leaves."""
+    text = tree.text
+    return [
+        len(words(text[start:end])) if start < end else 0
+        for start, end in zip(
+            tree.text_start[leaves].tolist(), tree.text_end[leaves].tolist(), strict=True
+        )
+    ]
+
+
+def _union_boxes(
+    tree: PageTree, leaves: NDArray[np.int32], first: NDArray[np.int64]
+) -> list[tuple[int, int, int, int]]:
+    """Return the smallest boxes around runs of leaves; ``first`` says where each run begins."""
+    box = tree.box[leaves]
+    low = np.minimum.reduceat(box[:, :2], first, axis=0)
+    high = np.maximum.reduceat(box[:, :2] + box[:, 2:], first, axis=0)
+    rounded = np.rint(np.hstack([low, high - low])).astype(np.int64)
+    return [(left, top, width, height) for left, top, width, height in rounded.tolist()]
 
 
 def _xpaths(tree: PageTree, labels: NDArray[np.int32], count: int) -> list[tuple[str, ...]]:
@@ -132,6 +150,7 @@ def _xpaths(tree: PageTree, labels: NDArray[np.int32], count: int) -> list[tuple
     below = tree.parent >= 0
     topmost[below] &= ~uniform[tree.parent[below]]
     found: list[list[str]] = [[] for _ in range(count)]
-    for node in np.flatnonzero(topmost).tolist():
-        found[labels[low[node]]].append(tree.xpath(node))
+    nodes = np.flatnonzero(topmost)
+    for label, xpath in zip(labels[low[nodes]].tolist(), tree.xpaths(nodes.tolist()), strict=True):
+        found[label].append(xpath)
     return [tuple(paths) for paths in found]

@@ -19,7 +19,6 @@ from websegment_scrapy.template.block_place import (
     BlockPlace,
     place_columns,
     running,
-    shifted,
 )
 from websegment_scrapy.template.block_text import (
     MONEY,
@@ -72,7 +71,7 @@ class BlockFeatures:
     text, place
         What the columns were made from.
     names, matrix
-        Names of the columns, and one row for each block.
+        Names of the columns, and one row for each block; a column lies together in memory.
     """
 
     text: BlockText
@@ -98,10 +97,10 @@ def block_features(tree: PageTree, lexicon: Lexicon) -> BlockFeatures | None:
     _position(columns, text)
     _neighbours(columns, text)
     _page(columns, text, flags)
-    matrix = np.empty((len(text), len(columns)), dtype=np.float32)
+    matrix = np.empty((len(columns), len(text)), dtype=np.float32)
     for number, values in enumerate(columns.values()):
-        matrix[:, number] = values
-    return BlockFeatures(text, place, tuple(columns), matrix)
+        matrix[number] = values
+    return BlockFeatures(text, place, tuple(columns), matrix.T)
 
 
 def _position(columns: Columns, text: BlockText) -> None:
@@ -116,10 +115,13 @@ def _position(columns: Columns, text: BlockText) -> None:
 
 
 def _neighbours(columns: Columns, text: BlockText) -> None:
-    for offset in (-3, -2, -1, 1, 2, 3):
-        for name in NEAR if abs(offset) < 3 else FAR:
-            columns[f"{name}{offset:+d}"] = shifted(columns[name], offset, -1.0)
     count, words = len(text), text.words
+    around = np.full((len(NEAR), count + 6), -1.0)
+    around[:, 3:-3] = [columns[name] for name in NEAR]
+    for offset in (-3, -2, -1, 1, 2, 3):
+        near = around[:, 3 + offset : 3 + offset + count]
+        for name, values in zip(NEAR if abs(offset) < 3 else FAR, near, strict=False):
+            columns[f"{name}{offset:+d}"] = values
     index = np.arange(count)
     sums = {
         "words": running(words),

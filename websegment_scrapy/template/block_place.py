@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,12 +87,22 @@ COMMENTS_FOLLOW = re.compile(
 )
 """A line above comments, where no name says what they are."""
 
+CACHED_NAME, CACHED_NAMES = 200, 4096
+"""Characters of an element's names up to which their scores are remembered, and how many are: the
+pages of a site have the same ones."""
+
 LINE = 120
 """Most characters of such a line."""
 
 BEFORE_COMMENTS = 25
 """Words of running text that must come before it: what is commented on."""
 
+_ALL_FLAGS = (1 << len(FLAGS)) - 1
+_CALLED_SHIFT = len(FLAGS)
+_TAG_FLAGS: dict[str, int] = {}
+for _number, _tags in enumerate(FLAGS.values()):
+    for _name in _tags:
+        _TAG_FLAGS[_name] = _TAG_FLAGS.get(_name, 0) | 1 << _number
 _CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 _BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
 _IMAGES = frozenset({"img", "picture", "svg", "video"})
@@ -124,24 +135,23 @@ class _Nodes:
     def __init__(self, page: BlockText, lexicon: Lexicon) -> None:
         tree = self.tree = page.tree
         size, parent = len(tree), tree.parent
-        self.own_flags = np.array(
-            [
-                sum(int(_BIT[flag]) for flag, tags in FLAGS.items() if tag in tags)
-                for tag in tree.tags
-            ],
-            dtype=np.int64,
-        )[tree.tag]
+        self.own_flags = np.array([_TAG_FLAGS.get(tag, 0) for tag in tree.tags], dtype=np.int64)[
+            tree.tag
+        ]
         self.named, least, greatest, number, self.called = _names(page, lexicon)
-        self.inside = self.called.copy()
-        self.flags, self.name_sum = self.own_flags.copy(), self.named.copy()
-        self.name_min, self.name_max = least, greatest
-        self.path = tree.tag.astype(np.uint64) * _TAG + np.uint64(1)
-        self.named_path = self.path ^ (number * _NAMED)
+        # What a node inherits: flags and names in one number, least and greatest score as two
+        # leasts, both paths side by side.
+        inherited = self.own_flags | (self.called << _CALLED_SHIFT)
+        self.name_sum = self.named.copy()
+        bounds_of_names = np.stack([least, -greatest], axis=1)
+        path = tree.tag.astype(np.uint64) * _TAG + np.uint64(1)
+        paths = np.stack([path, path ^ (number * _NAMED)], axis=1)
         self.container = np.zeros(size, dtype=np.int64)
         node_words = np.zeros(size)
         node_words[page.blocks.nodes] = page.node_words
         self.word_run = running(node_words)
         total = self.word_run[tree.end] - self.word_run[:-1]
+        same = total == total[parent]
         self.top = np.arange(size)
         is_block = np.array([name in BLOCK for name in tree.tags], dtype=bool)[tree.tag]
         order = np.argsort(tree.depth, kind="stable")
@@ -149,16 +159,17 @@ class _Nodes:
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             level = order[begin:end]
             above = parent[level]
-            self.flags[level] |= self.flags[above]
-            self.inside[level] |= self.inside[above]
+            inherited[level] |= inherited[above]
             self.name_sum[level] += self.name_sum[above]
-            self.name_min[level] = np.minimum(least[level], least[above])
-            self.name_max[level] = np.maximum(greatest[level], greatest[above])
-            for path in (self.path, self.named_path):
-                path[level] += (path[above] ^ (path[above] >> _SHIFT)) * _STEP
+            bounds_of_names[level] = np.minimum(bounds_of_names[level], bounds_of_names[above])
+            around = paths[above]
+            paths[level] += (around ^ (around >> _SHIFT)) * _STEP
             self.container[level] = np.where(is_block[level], level, self.container[above])
             # The highest of the elements around the same words stands for them all.
-            self.top[level] = np.where(total[above] == total[level], self.top[above], level)
+            self.top[level] = np.where(same[level], self.top[above], level)
+        self.flags, self.inside = inherited & _ALL_FLAGS, inherited >> _CALLED_SHIFT
+        self.name_min, self.name_max = bounds_of_names[:, 0], -bounds_of_names[:, 1]
+        self.path, self.named_path = paths[:, 0], paths[:, 1]
 
     def below(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what a running sum gains over the subtrees of nodes."""
@@ -175,8 +186,8 @@ def place_columns(
     inner = tree.parent[first].astype(np.int64)
     home = nodes.container[inner]
     nodes.inside[_below_comment_lines(page, nodes, home)] |= _CALLED_BIT["comments"]
-    for flag, bit in _BIT.items():
-        columns[f"in_{flag}"] = (nodes.flags[inner] & bit > 0).astype(np.float64)
+    has = (nodes.flags[inner] >> np.arange(len(FLAGS))[:, None]) & 1
+    columns |= zip([f"in_{flag}" for flag in FLAGS], has.astype(np.float64), strict=True)
     for kind, mark in _CALLED_BIT.items():
         columns[f"in_{kind}"] = (nodes.inside[inner] & mark > 0).astype(np.float64)
         columns[f"page_{kind}"] = np.full(len(page), float((nodes.called & mark > 0).sum()))
@@ -228,25 +239,38 @@ def _names(
 
     The number of its names, equal where they are, and what it is `CALLED`.
     """
-    size = len(page.tree)
-    total, least, greatest = np.zeros(size), np.zeros(size), np.zeros(size)
-    number, called = np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.int64)
+    size, names = len(page.tree), page.tree.names
     known: dict[str, tuple[float, float, float, int, int]] = {}
-    table = lexicon.names
-    for node, text in page.tree.names.items():
+    rows = []
+    for text in names.values():
         found = known.get(text)
         if found is None:
-            words = name_words(text)
-            scores = [table.get(word, 0.0) for word in words]
-            found = known[text] = (
-                sum(scores),
-                min(scores, default=0.0),
-                max(scores, default=0.0),
-                len(known) + 1,
-                sum(bit for kind, bit in _CALLED_BIT.items() if not CALLED[kind].isdisjoint(words)),
-            )
-        total[node], least[node], greatest[node], number[node], called[node] = found
+            score = _name_score if len(text) <= CACHED_NAME else _name_score.__wrapped__
+            sums = score(lexicon, text)
+            found = known[text] = (*sums[:3], len(known) + 1, sums[3])
+        rows.append(found)
+    at = np.fromiter(names, np.int64, len(names))
+    columns = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    filled = []
+    for values, kind in zip(columns, (float, float, float, np.uint64, np.int64), strict=True):
+        array = np.zeros(size, dtype=kind)
+        array[at] = values
+        filled.append(array)
+    total, least, greatest, number, called = filled
     return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number, called
+
+
+@lru_cache(CACHED_NAMES)
+def _name_score(lexicon: Lexicon, text: str) -> tuple[float, float, float, int]:
+    """Return sum, least and greatest score of an element's names, and what it is `CALLED`."""
+    words, table = name_words(text), lexicon.names
+    scores = [table.get(word, 0.0) for word in words]
+    return (
+        sum(scores),
+        min(scores, default=0.0),
+        max(scores, default=0.0),
+        sum(bit for kind, bit in _CALLED_BIT.items() if not CALLED[kind].isdisjoint(words)),
+    )
 
 
 def _below_comment_lines(
@@ -289,22 +313,29 @@ def _level_columns(
     headings = running((nodes.own_flags & _BIT["heading"] > 0).astype(np.float64))
     total = max(float(page.words.sum()), 1.0)
     before = np.cumsum(page.words) - page.words
+    chain = [node]
+    for _ in range(1, LEVELS):
+        chain.append(nodes.top[np.maximum(tree.parent[chain[-1]], 0)])
+    levels = np.stack(chain)
+    words = nodes.below(nodes.word_run, levels)
+    some = np.maximum(words, 1.0)
+    blocks = np.searchsorted(first, tree.end[levels]) - np.searchsorted(first, levels)
+    measured = {
+        "words": words,
+        "links": nodes.below(linked, levels) / some,
+        "blocks": blocks.astype(np.float64),
+        "prose": nodes.below(written, levels) / some,
+        "sentences": nodes.below(sentences, levels) / some,
+        "headings": nodes.below(headings, levels),
+        "images": nodes.below(images, levels),
+        "fields": nodes.below(fields, levels),
+        "share": words / total,
+        "name": nodes.named[levels],
+        "place": (before - nodes.word_run[levels]) / some,
+    }
     for level in range(LEVELS):
-        words = nodes.below(nodes.word_run, node)
-        some = np.maximum(words, 1.0)
-        blocks = np.searchsorted(first, tree.end[node]) - np.searchsorted(first, node)
-        columns[f"l{level}_words"] = words
-        columns[f"l{level}_links"] = nodes.below(linked, node) / some
-        columns[f"l{level}_blocks"] = blocks.astype(np.float64)
-        columns[f"l{level}_prose"] = nodes.below(written, node) / some
-        columns[f"l{level}_sentences"] = nodes.below(sentences, node) / some
-        columns[f"l{level}_headings"] = nodes.below(headings, node)
-        columns[f"l{level}_images"] = nodes.below(images, node)
-        columns[f"l{level}_fields"] = nodes.below(fields, node)
-        columns[f"l{level}_share"] = words / total
-        columns[f"l{level}_name"] = nodes.named[node]
-        columns[f"l{level}_place"] = (before - nodes.word_run[node]) / some
-        node = nodes.top[np.maximum(tree.parent[node], 0)]
+        for name, values in measured.items():
+            columns[f"l{level}_{name}"] = values[level]
 
 
 def _path_columns(columns: Columns, page: BlockText, name: str, paths: NDArray[np.uint64]) -> None:

@@ -106,21 +106,22 @@ def block_text(tree: PageTree) -> BlockText:
     blocks = text_blocks(tree)
     nodes, first = blocks.nodes, blocks.first[:-1]
     # Text nodes are joined by line breaks: no word goes on from one to the next.
-    joined = "\n".join([tree.text_of(node) for node in nodes.tolist()])
     lengths = tree.text_end[nodes] - tree.text_start[nodes]
+    joined = "\n".join(
+        [
+            tree.text[low:high]
+            for low, high in zip(
+                tree.text_start[nodes].tolist(), tree.text_end[nodes].tolist(), strict=True
+            )
+        ]
+    )
     start = np.concatenate(([0], np.cumsum(lengths + 1)))[:-1]
     begin, end = start[first], (start + lengths)[blocks.first[1:] - 1]
     codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kinds = _classes()[np.minimum(codes, _LAST_CODE)]
-    counts = np.empty((CLASSES, len(first)))
-    for kind in range(CLASSES):
-        running = np.concatenate(([0], np.cumsum(kinds == kind, dtype=np.int32)))
-        counts[kind] = running[end] - running[begin]
-    counts[SPACE] -= np.diff(blocks.first) - 1
-    matches = list(_WORD.finditer(joined))
-    word_start = np.fromiter((match.start() for match in matches), np.int64, len(matches))
+    found = _WORD.findall(joined)
+    word_start = _word_starts(joined, codes, len(found))
     token_node = np.searchsorted(start, word_start, side="right") - 1
-    size = _word_counts(codes, matches, word_start)
+    size = _word_counts(codes, found, word_start)
     node_words = np.bincount(token_node, size, minlength=len(nodes)).astype(np.float64)
     linked = np.where(tree.link[nodes] >= 0, node_words, 0.0)
     return BlockText(
@@ -129,25 +130,52 @@ def block_text(tree: PageTree) -> BlockText:
         words=_sums(node_words, first),
         linked=_sums(linked, first),
         node_words=node_words,
-        counts=counts,
-        tokens=[match[0].lower() for match in matches],
+        counts=_class_counts(codes, begin, np.diff(blocks.first)),
+        # Lower case depends on the letters around: each word stands alone.
+        tokens="\n".join(found).lower().split("\n") if found else [],
         token_block=blocks.of_node[token_node],
         texts=[joined[low:high] for low, high in zip(begin.tolist(), end.tolist(), strict=True)],
         shown=tree.visible[nodes[first]],
     )
 
 
-def _word_counts(
-    codes: NDArray[np.uint32], matches: Sequence[re.Match[str]], start: NDArray[np.int64]
+def _class_counts(
+    codes: NDArray[np.uint32], begin: NDArray[np.int64], nodes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return how many words each match is: one, or more in scripts that do not part words."""
+    """Count the characters of each block by class, without the line breaks between text nodes."""
+    if not len(begin):
+        return np.zeros((CLASSES, 0))
+    kinds = _classes()[np.minimum(codes, _LAST_CODE)]
+    block = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(codes)))
+    counts = np.bincount(block * CLASSES + kinds, minlength=len(begin) * CLASSES)
+    counted = np.ascontiguousarray(counts.reshape(-1, CLASSES).T, dtype=np.float64)
+    counted[SPACE] -= nodes
+    counted[SPACE, -1] += 1  # behind the last text node there is none
+    return counted
+
+
+def _word_starts(text: str, codes: NDArray[np.uint32], count: int) -> NDArray[np.int64]:
+    """Return where the ``count`` words of a text begin."""
+    if codes.max(initial=0) <= _LAST_CODE:
+        inside = np.zeros(len(codes) + 1, dtype=bool)
+        np.take(_word_characters(), codes, out=inside[1:])
+        starts = np.flatnonzero(inside[1:] & ~inside[:-1])
+        assert len(starts) == count
+        return starts
+    return np.fromiter((match.start() for match in _WORD.finditer(text)), np.int64, count)
+
+
+def _word_counts(
+    codes: NDArray[np.uint32], words: Sequence[str], start: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how many words each is: one, or more in scripts that do not part words."""
     first = min(begin for begin, _ in UNSPACED)
-    if not len(matches) or codes.max() < first:
-        return np.ones(len(matches))
+    if not len(words) or codes.max() < first:
+        return np.ones(len(words))
     unspaced = np.zeros(len(codes), dtype=bool)
     for begin, end in UNSPACED:
         unspaced |= (codes >= begin) & (codes < end)
-    stop = np.fromiter((match.end() for match in matches), np.int64, len(matches))
+    stop = start + np.fromiter(map(len, words), np.int64, len(words))
     running = np.concatenate(([0], np.cumsum(unspaced)))
     return np.maximum(1.0, np.ceil((running[stop] - running[start]) / UNSPACED_LETTERS))
 
@@ -177,9 +205,8 @@ def text_columns(page: BlockText, lexicon: Lexicon) -> Columns:
         "nodes": np.diff(page.blocks.first).astype(np.float64),
         "shown": page.shown.astype(np.float64),
     }
-    classes = _classes()
-    last = np.array([classes[min(ord(text[-1]), _LAST_CODE)] for text in page.texts])
-    head = np.array([classes[min(ord(text[0]), _LAST_CODE)] for text in page.texts])
+    last = _classes_of("".join([text[-1] for text in page.texts]))
+    head = _classes_of("".join([text[0] for text in page.texts]))
     columns["ends_sentence"] = (last == SENTENCE).astype(np.float64)
     columns["starts_upper"] = (head == UPPER).astype(np.float64)
     seen: dict[str, int] = {}
@@ -224,21 +251,34 @@ def _sums(values: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.f
     return np.add.reduceat(values, first) if len(first) else np.zeros(0)
 
 
+def _classes_of(text: str) -> NDArray[np.uint8]:
+    """Return the class of each character of a text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return _classes()[np.minimum(codes, _LAST_CODE)]
+
+
 @cache
 def _classes() -> NDArray[np.uint8]:
     """Return the class of every character of the basic plane."""
-    table = np.full(_LAST_CODE + 1, OTHER, dtype=np.uint8)
-    for code in range(_LAST_CODE + 1):
-        character = chr(code)
-        if character.isspace():
-            table[code] = SPACE
-        elif character.isdigit():
-            table[code] = DIGIT
-        elif character.isupper():
-            table[code] = UPPER
-        elif character.isalpha():
-            table[code] = LETTER
-    for characters, number in MARKS:
-        for character in characters:
-            table[ord(character)] = number
+    characters = [chr(code) for code in range(_LAST_CODE + 1)]
+    table = np.full(len(characters), OTHER, dtype=np.uint8)
+    for belongs, number in (
+        (str.isalpha, LETTER),
+        (str.isupper, UPPER),
+        (str.isdigit, DIGIT),
+        (str.isspace, SPACE),
+    ):
+        table[np.fromiter(map(belongs, characters), bool, len(characters))] = number
+    for marks, number in MARKS:
+        for mark in marks:
+            table[ord(mark)] = number
+    return table
+
+
+@cache
+def _word_characters() -> NDArray[np.bool_]:
+    """Say of every character of the basic plane whether it belongs to a word."""
+    table = np.zeros(_LAST_CODE + 1, dtype=bool)
+    for match in _WORD.finditer("".join([chr(code) for code in range(_LAST_CODE + 1)])):
+        table[match.start() : match.end()] = True
     return table

@@ -72,6 +72,10 @@ MAX_PARTS = 256
 SAMPLE_LENGTH, SAMPLE_TEXTS = 60, 12
 """Characters kept of a part's text, for people, and text nodes looked at for them."""
 
+CACHED_LENGTH, CACHED_TEXTS = 100, 8192
+"""Characters of a text up to which its hash is remembered, and how many are: the menus of a site
+are on all of its pages."""
+
 LINK_LETTERS = 4
 """Letters that a link without text counts for."""
 
@@ -139,50 +143,51 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     pieces to its block at no cost.
     """
     count = len(tree)
-    parent, tags = tree.parent.tolist(), [tree.tags[tag] for tag in tree.tag.tolist()]
-    visible = tree.visible.tolist()
-    context = _contexts(parent, tags)
-    names = {name: _hash_tag(name) for name in tree.tags}
+    parent, tags, visible = tree.parent.tolist(), tree.tag.tolist(), tree.visible.tolist()
+    kinds = [_tag_kind(name) for name in tree.tags]
+    context = _contexts(parent, tags, [kind.transparent for kind in kinds])
     value, power, pieces = [0] * count, [1] * count, [0] * count
     letters, hashes, part = [0] * count, [0] * count, [False] * count
     link = tree.link.tolist()
     start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
-    known: dict[tuple[str, str], tuple[int, int]] = {}
     for node in range(count - 1, -1, -1):
-        tag, above = tags[node], parent[node]
-        transparent = tag in TRANSPARENT
-        if tag == TEXT:
-            key = (context[node], text[start[node] : end[node]])
-            found = known.get(key)
-            if found is None:
-                found = known[key] = _hash_words(*key)
-            code, size = found
+        kind, above = kinds[tags[node]], parent[node]
+        if kind.name == TEXT:
+            around = context[node]
+            block = kinds[around].name if around >= 0 else ""
+            first, last = start[node], end[node]
+            if last - first <= CACHED_LENGTH:
+                code, size = _hash_short(block, text[first:last])
+            else:
+                code, size = _hash_words(block, text[first:last])
             if not code:
                 continue
             hashes[node], letters[node] = code, size
             part[node] = size >= MIN_LETTERS
+            factor, number = _BASE, 1
         else:
-            if tag == "a" and not pieces[node] and link[node] >= 0:
+            number = pieces[node]
+            if not number and kind.name == "a" and link[node] >= 0:
                 address = normal_link(tree.links[link[node]])
                 if address:
                     value[node], power[node] = _hash_text("href=", address), _BASE
                     pieces[node], letters[node] = 1, LINK_LETTERS
-            size = letters[node]
-            code = ((value[node] ^ names[tag]) * _MIX) & _MASK
-            code = ((code ^ (code >> 31)) & ~3) | length_class(size)
-            hashes[node] = code
-            if not pieces[node]:
+                    number = 1
+            if not number:
+                hashes[node] = kind.empty
                 continue
-            part[node] = pieces[node] > 1 and size >= MIN_LETTERS and not transparent
-        hidden = above < 0 or tag in NOT_RENDERED or (visible[above] and not visible[node])
-        if hidden or tags[above] in REPLACED:
+            size, polynomial = letters[node], value[node]
+            code = hashes[node] = _hash_element(polynomial, kind.code, size)
+            if kind.transparent:
+                code, factor = polynomial, power[node]
+            else:
+                part[node] = number > 1 and size >= MIN_LETTERS
+                factor, number = _BASE, 1
+        if above < 0 or kind.never_shown or kinds[tags[above]].replaced:
             continue
-        if transparent:
-            code, factor = value[node], power[node]
-            pieces[above] += pieces[node]
-        else:
-            factor = _BASE
-            pieces[above] += 1
+        if visible[above] and not visible[node]:
+            continue
+        pieces[above] += number
         value[above] = (code * power[above] + value[above]) & _MASK
         power[above] = (power[above] * factor) & _MASK
         letters[above] += size
@@ -191,6 +196,12 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
         np.array(letters, dtype=np.int64),
         np.array(part, dtype=bool),
     )
+
+
+def _hash_element(polynomial: int, name: int, letters: int) -> int:
+    """Return an element's hash by what it holds, its name and its length."""
+    code = ((polynomial ^ name) * _MIX) & _MASK
+    return ((code ^ (code >> 31)) & ~3) | length_class(letters)
 
 
 def page_parts(
@@ -230,28 +241,31 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     visible = tree.visible[texts].tolist()
     first = np.searchsorted(texts, nodes).tolist()
     last = np.searchsorted(texts, tree.end[nodes]).tolist()
+    parent, tags = tree.parent.tolist(), tree.tag.tolist()
+    inline = [name in TRANSPARENT or name == TEXT for name in tree.tags]
     samples = []
-    for node, low, high in zip(nodes, first, last, strict=True):
+    for node, low, high, shown_here in zip(
+        nodes, first, last, tree.visible[nodes].tolist(), strict=True
+    ):
         # A hidden text in a shown block is no part of it.
-        shown_here = bool(tree.visible[node])
         among = range(low, min(high, low + SAMPLE_TEXTS))
-        pieces = " ".join(beginnings[k] for k in among if visible[k] == shown_here)
+        pieces = " ".join([beginnings[k] for k in among if visible[k] == shown_here])
         shown = " ".join(pieces.split())
         shown = shown if len(shown) <= SAMPLE_LENGTH else shown[: SAMPLE_LENGTH - 1] + "…"
         above = node
-        while (tag := tree.tag_name(above)) in TRANSPARENT or tag == TEXT:
-            above = int(tree.parent[above])
-        samples.append(f"{tag}: {shown}")
+        while inline[tags[above]]:
+            above = parent[above]
+        samples.append(f"{tree.tags[tags[above]]}: {shown}")
     return tuple(samples)
 
 
-def _contexts(parent: list[int], tags: list[str]) -> list[str]:
-    """Return for each node the nearest ancestor that is a block, by its name."""
-    context = [""] * len(parent)
+def _contexts(parent: list[int], tags: list[int], transparent: list[bool]) -> list[int]:
+    """Return for each node the tag of the nearest ancestor that is a block; -1 without one."""
+    context = [-1] * len(parent)
     for node, above in enumerate(parent):
         if above >= 0:
-            name = tags[above]
-            context[node] = context[above] if name in TRANSPARENT else name
+            tag = tags[above]
+            context[node] = context[above] if transparent[tag] else tag
     return context
 
 
@@ -264,9 +278,32 @@ def _hash_words(context: str, text: str) -> tuple[int, int]:
     return (_hash_text(context, normal) & ~3) | length_class(size), size
 
 
+_hash_short = lru_cache(CACHED_TEXTS)(_hash_words)
+
+
+@dataclass(frozen=True, slots=True)
+class _TagKind:
+    """What hashing needs to know of an element's name; ``empty`` is the hash of an empty one."""
+
+    name: str
+    code: int
+    empty: int
+    transparent: bool
+    never_shown: bool
+    replaced: bool
+
+
 @lru_cache(1024)
-def _hash_tag(name: str) -> int:
-    return _hash_text("<>", name)
+def _tag_kind(name: str) -> _TagKind:
+    code = _hash_text("<>", name)
+    return _TagKind(
+        name=name,
+        code=code,
+        empty=_hash_element(0, code, 0),
+        transparent=name in TRANSPARENT,
+        never_shown=name in NOT_RENDERED,
+        replaced=name in REPLACED,
+    )
 
 
 def _hash_text(kind: str, text: str) -> int:

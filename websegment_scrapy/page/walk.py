@@ -1,0 +1,243 @@
+"""One walk over a parsed document: its elements and non-blank texts, in document order.
+
+The walk is one loop without calls of our own: on most pages it is what building a tree costs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from websegment_scrapy.page.readable import OPENING
+from websegment_scrapy.page.tags import NOT_RENDERED, OPAQUE_TEXT, REPLACED
+from websegment_scrapy.page.tree import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Nodes", "walk"]
+
+BLANK = " \t\n\r\f\v\u00a0\u200b\ufeff"
+"""A text node of only these characters is no node; capture.js counts by the same set."""
+
+_HIDING_STYLE = re.compile(
+    r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE
+)
+_SIZE_ATTRIBUTES = frozenset(
+    {"width", "height", "colspan", "style", "type", "size", "rows", "cols", "color"}
+)
+HIDDEN, OPAQUE, PRE, LINK, BREAK, SCRIPT, INPUT, HEAD = (1 << number for number in range(8))
+_PREFORMATTED = ("pre", "textarea", "listing", "xmp")
+
+
+def _kinds() -> dict[str, int]:
+    """Return what is special about elements, by name; about most there is nothing."""
+    kinds: dict[str, int] = {}
+    for names, bit in (
+        (NOT_RENDERED, HIDDEN),
+        (OPAQUE_TEXT | REPLACED, OPAQUE),
+        (_PREFORMATTED, PRE),
+        (("a",), LINK),
+        (("br",), BREAK),
+        (("script",), SCRIPT),
+        (("input",), INPUT),
+        (("meta", "title"), HEAD),
+    ):
+        for name in names:
+            kinds[name] = kinds.get(name, 0) | bit
+    return kinds
+
+
+_KINDS = _kinds()
+
+
+@dataclass(slots=True)
+class Nodes:
+    """The arrays of a ``PageTree`` while they grow, as plain lists.
+
+    ``text_nth`` has an entry for each text node only; ``metas`` are the attributes of the ``meta``
+    elements, ``title`` is the first element of that name.
+    """
+
+    parent: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    tag: list[str] = field(default_factory=list)
+    hidden: list[bool] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    text_nth: list[int] = field(default_factory=list)
+    space_before: list[bool] = field(default_factory=list)
+    link: list[int] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    presentation: dict[int, dict[str, str]] = field(default_factory=dict)
+    captured_box: dict[int, str] = field(default_factory=dict)
+    captured_text: dict[int, str] = field(default_factory=dict)
+    opening: dict[int, dict[str, str]] = field(default_factory=dict)
+    attributes: dict[str, dict[int, str]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    scripts: list[str] = field(default_factory=list)
+    blank_before: dict[int, str] = field(default_factory=dict)
+    metas: list[dict[str, str]] = field(default_factory=list)
+    title: etree._Element | None = None
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def text_ranks(self) -> list[int]:
+        """Return for each text node how many stand before it in its element; 0 for elements."""
+        ranks, found = [0] * len(self), dict.fromkeys(self.parent, 0)
+        for index, tag in enumerate(self.tag):
+            if tag is TEXT:
+                ranks[index] = found[self.parent[index]]
+                found[self.parent[index]] += 1
+        return ranks
+
+
+def walk(
+    root: etree._Element,
+    attributes: Sequence[str] = (),
+    layout_names: tuple[str, str] | None = None,
+) -> Nodes:
+    """Visit the document once; comments and processing instructions only separate text.
+
+    Parameters
+    ----------
+    root
+        The document.
+    attributes
+        Names of attributes to keep.
+    layout_names
+        The attributes with an element's box and with those of its texts, where a browser wrote
+        them. They tell what is hidden then.
+    """
+    nodes = Nodes(attributes={name: {} for name in attributes})
+    parent, end, tags, hidden = nodes.parent, nodes.end, nodes.tag, nodes.hidden
+    texts, space_before, link = nodes.text, nodes.space_before, nodes.link
+    opened: list[int] = []
+    kinds: list[int] = []
+    texts_seen: list[int] = []
+    lowered: dict[str, str] = {}
+    hiding: dict[str, bool] = {}
+    opaque = pre = 0
+    space = False
+    blank: list[str] | None = None
+    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            index = len(parent)
+            raw = element.tag
+            tag = lowered.get(raw)
+            if tag is None:
+                tag = lowered[raw] = raw.lower()
+            kind = _KINDS.get(tag, 0)
+            if opened:
+                above = opened[-1]
+                is_hidden, own_link = hidden[above], link[above]
+            else:
+                above, is_hidden, own_link = -1, False, -1
+            given = dict(element.items())
+            if given:
+                if kind & LINK and (value := given.get("href")) is not None:
+                    own_link = len(nodes.links)
+                    nodes.links.append(value.strip())
+                if (value := given.get("class")) is not None:
+                    nodes.names[index] = value
+                if (value := given.get("id")) is not None:
+                    nodes.names[index] = f"{nodes.names.get(index, '')} {value}"
+                for name in attributes:
+                    if (value := given.get(name)) is not None:
+                        nodes.attributes[name][index] = value
+                if layout_names is not None:
+                    if (value := given.get(layout_names[0])) is not None:
+                        nodes.captured_box[index] = value
+                    if (value := given.get(layout_names[1])) is not None:
+                        nodes.captured_text[index] = value
+                    said = {name: given[name] for name in OPENING if name in given}
+                    if said:
+                        nodes.opening[index] = said
+                else:
+                    if "hidden" in given or (
+                        kind & INPUT and given.get("type", "").lower() == "hidden"
+                    ):
+                        is_hidden = True
+                    elif (value := given.get("style")) is not None and not is_hidden:
+                        found = hiding.get(value)
+                        if found is None:
+                            found = hiding[value] = _HIDING_STYLE.search(value) is not None
+                        is_hidden = found
+                    if not _SIZE_ATTRIBUTES.isdisjoint(given):
+                        nodes.presentation[index] = {
+                            name: value for name, value in given.items() if name in _SIZE_ATTRIBUTES
+                        }
+            text = element.text
+            if kind:
+                is_hidden = is_hidden or bool(kind & HIDDEN)
+                # Inside a replaced element (the options of a select, a video's fallback) nothing
+                # is page text; its nodes stay for the sake of the XPaths but are hidden.
+                if kind & OPAQUE:
+                    opaque += 1
+                if kind & PRE:
+                    pre += 1
+                    blank = None
+                if kind & SCRIPT and text and "{" in text:
+                    nodes.scripts.append(text)
+                if kind & HEAD and above >= 0:
+                    if raw == "meta":
+                        nodes.metas.append(given)
+                    elif raw == "title" and nodes.title is None:
+                        nodes.title = element
+            parent.append(above)
+            end.append(0)
+            tags.append(tag)
+            hidden.append(is_hidden)
+            texts.append("")
+            space_before.append(False)
+            link.append(own_link)
+            opened.append(index)
+            kinds.append(kind)
+            texts_seen.append(0)
+        elif event == "end":
+            end[opened.pop()] = len(parent)
+            texts_seen.pop()
+            if kind := kinds.pop():
+                if kind & OPAQUE:
+                    opaque -= 1
+                if kind & PRE:
+                    pre -= 1
+                if kind & BREAK:
+                    space = True
+            if not opened:
+                break
+            text = element.tail
+        else:
+            text = element.tail
+        if not text:
+            continue
+        texts_seen[-1] += 1
+        if (opaque or text.isspace() or not text.isascii()) and not text.strip(BLANK):
+            space = True
+            if blank is not None:
+                blank.append(text)
+            continue
+        if opaque:
+            continue
+        above = opened[-1]
+        if pre:
+            if blank is not None:
+                before = text[: len(text) - len(text.lstrip("\r\n"))]
+                kept = "".join(blank) + before
+                nodes.blank_before[len(parent)] = kept.replace("\r\n", "\n")
+            blank = [text[len(text.rstrip("\r\n")) :]]
+            texts.append(text.strip("\r\n"))
+        else:
+            texts.append(" ".join(text.split()))
+        space_before.append(space or text[0].isspace())
+        space = text[-1].isspace()
+        parent.append(above)
+        end.append(len(parent))
+        tags.append(TEXT)
+        hidden.append(hidden[above])
+        link.append(link[above])
+        nodes.text_nth.append(texts_seen[-1])
+    return nodes
