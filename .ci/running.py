@@ -112,13 +112,13 @@ def _wait(
             if on_terminal:
                 room = shutil.get_terminal_size((100, 24)).columns - 3
                 turn = TURNS[int(passed / DRAW_SECONDS) % len(TURNS)]
-                print(f"\r{turn} {line[:room]}\033[K", end="", file=sys.stderr, flush=True)
+                print(f"{turn} {line[:room]}\033[K\r", end="", file=sys.stderr, flush=True)
             elif passed // LINE_SECONDS > lines:
                 lines = int(passed // LINE_SECONDS)
                 say(f"  {line}")
     finally:
         if on_terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            print("\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _last_line(said: bytes | bytearray) -> str:

@@ -25,9 +25,9 @@ sys.path.insert(0, str(EXAMPLE))
 
 from demo.differences import common_runs, edits  # noqa: E402
 from demo.pages import respond  # noqa: E402
-from demo.progress import Ticker  # noqa: E402
 from demo.report import PageResult, format_report  # noqa: E402
 from demo.server import WebServers  # noqa: E402
+from demo.ticker import Ticker  # noqa: E402
 from demo.truth import Truth, truth  # noqa: E402
 from demo.web import Edition, Site, load_sites, load_texts  # noqa: E402
 
@@ -309,7 +309,7 @@ def test_on_a_terminal_the_line_moves_by_itself_and_is_removed() -> None:
     ticker.start()
     assert terminal.drawn_often.wait(60)
     ticker.stop()
-    *drawn, last = terminal.getvalue().split("\r")[1:]
+    *drawn, last = terminal.getvalue().split("\r")
     assert last == "\x1b[K"
     assert len(set(drawn)) >= 4
     assert all(re.fullmatch(r"[-|/\\] +\d+ s  3 of 87 pages\x1b\[K", line) for line in drawn)

@@ -7,6 +7,8 @@ both feeds, some pages as HTML files) is enough for the commands that are named 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,9 +18,11 @@ from typing import TYPE_CHECKING
 from demo.changes import show_changes
 from demo.feeds import read_feed
 from demo.further import keep_page, where_to_look
+from demo.progress import BEGUN
 from demo.server import FIRST_PORT
 from demo.show import best_pair, most_stripped, show_page, show_pair, show_segments
 from demo.tables import WIDTH
+from demo.ticker import Ticker
 from demo.truth import truth
 from demo.web import load_sites, site_names
 
@@ -72,13 +76,27 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: Sequence[str]) -> int:
-    """Run a crawl in the project's folder; on Ctrl-C let it end by itself."""
-    with subprocess.Popen(command, cwd=PROJECT) as process:
+    """Run a crawl in the project's folder; on Ctrl-C let it end by itself.
+
+    Until its own line moves, ours does: it takes some seconds to load everything.
+    """
+    begun, begin = os.pipe()
+    environ = os.environ | {BEGUN: str(begin)}
+    ticker = Ticker(sys.stderr)
+    with subprocess.Popen(command, cwd=PROJECT, env=environ, pass_fds=(begin,)) as process:
+        os.close(begin)
+        ticker.start()
         try:
+            os.read(begun, 1)
+            ticker.stop()
             return process.wait()
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one is the crawl's own affair
             process.wait()
             return 130
+        finally:
+            ticker.stop()
+            os.close(begun)
 
 
 def _show(results: Path, port: int) -> None:

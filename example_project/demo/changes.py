@@ -58,11 +58,13 @@ def _unchanged(before: Mapping[str, FoundPage], after: Mapping[str, FoundPage]) 
     touched = [page for page in pages if page.other_text != before[page.url].other_text]
     if not touched:
         return [f"unchanged  {len(pages)} pages"]
-    example = touched[-1]
-    return [
-        f"unchanged  {len(pages)} pages; around the main text, {len(touched)} of them did change:",
-        *_edits(before[example.url].other_text, example.other_text),
-    ]
+    example = min(
+        (_edits(before[page.url].other_text, page.other_text) for page in touched), key=len
+    )
+    said = (
+        f"unchanged  {len(pages)} pages; around the main text, {len(touched)} of them did change:"
+    )
+    return [said, *example]
 
 
 def _edits(before: str, after: str) -> list[str]:

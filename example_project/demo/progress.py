@@ -1,81 +1,28 @@
-"""Shows how far a crawl is, on standard error: pages, rate, and the page that is on its way.
-
-On a terminal one line is drawn again and again; elsewhere there is a line every few seconds.
-"""
+"""Shows how far a crawl is, on standard error: pages, rate, and the page that is on its way."""
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from demo.tables import WIDTH, short_url
+from demo.tables import short_url
+from demo.ticker import Ticker
 from demo.web import load_sites, site_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self, TextIO
+    from typing import Self
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
-__all__ = ["Progress", "Ticker"]
+__all__ = ["BEGUN", "Progress"]
 
-DRAW_SECONDS = 0.2
-LINE_SECONDS = 5.0
-"""Between two lines where there is no terminal."""
-TURNS = "|/-\\"
-
-
-class Ticker:
-    """A line that moves: what it says is set from outside, the clock in it runs by itself.
-
-    It draws in a thread of its own, so that it moves while the crawl is busy or waits.
-    """
-
-    def __init__(self, out: TextIO) -> None:
-        self.saying = ""
-        self._out = out
-        self._on_terminal = out.isatty()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._started = time.monotonic()
-
-    def start(self) -> None:
-        """Begin to draw."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End, and remove the line from a terminal."""
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        if self._on_terminal:
-            self._write("\r\033[K")
-
-    @property
-    def seconds(self) -> float:
-        """Time since it was made."""
-        return time.monotonic() - self._started
-
-    def _run(self) -> None:
-        for turn in range(sys.maxsize):
-            if self._on_terminal:
-                room = shutil.get_terminal_size((WIDTH, 24)).columns - 1
-                line = f"{TURNS[turn % len(TURNS)]} {self.seconds:3.0f} s  {self.saying}"
-                self._write(f"\r{line[:room]}\033[K")
-            elif turn:
-                self._write(f"{self.seconds:3.0f} s  {self.saying}\n")
-            if self._ended.wait(DRAW_SECONDS if self._on_terminal else LINE_SECONDS):
-                return
-
-    def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+BEGUN = "DEMO_BEGUN"
+"""Environment variable: a file descriptor to write to when the line is drawn from here."""
 
 
 class Progress:
@@ -109,7 +56,9 @@ class Progress:
     def spider_opened(self, spider: Spider) -> None:
         """Begin to draw; the sites' sizes are known here, as they are in few crawls."""
         self.total = self.pages_of.get(getattr(spider, "site", None) or "", self.total)
-        self.ticker.saying = "starting"
+        if BEGUN in os.environ:
+            with open(int(os.environ.pop(BEGUN)), "wb") as waiting:  # noqa: PTH123
+                waiting.write(b"\n")
         self.ticker.start()
 
     def request_sent(self, request: Request) -> None:
@@ -125,5 +74,5 @@ class Progress:
 
     def _say(self) -> None:
         self._first = self._first or self.ticker.seconds
-        rate = self.done / max(self.ticker.seconds - self._first, DRAW_SECONDS)
+        rate = self.done / max(self.ticker.seconds - self._first, 1.0)
         self.ticker.saying = f"{self.done} of {self.total} pages, {rate:.1f}/s  {self.page}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from demo.differences import common_runs
-from demo.tables import aligned, beside, cut, cut_words, host, short_url, wrapped
+from demo.tables import aligned, beside, cut, cut_words, short_url, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,19 +56,22 @@ def show_segments(page: FoundPage) -> str:
 
 
 def best_pair(pages: Mapping[str, FoundPage]) -> tuple[FoundPage, FoundPage] | None:
-    """Return the original and the copy that differ most, on two sites if there are such."""
+    """Return the original and the copy that differ in most places, then by most words."""
+
+    def sameness(pair: tuple[FoundPage, FoundPage]) -> tuple[int, float]:
+        return -len(_runs(*pair)), pair[1].similarity or 0.0
+
     pairs = [
         (pages[page.duplicate_of], page)
         for page in pages.values()
         if page.decision == "duplicate" and page.duplicate_of in pages
     ]
-    elsewhere = [pair for pair in pairs if host(pair[0].url) != host(pair[1].url)]
-    return min(elsewhere or pairs, key=lambda pair: pair[1].similarity or 0.0, default=None)
+    return min(pairs, key=sameness, default=None)
 
 
 def show_pair(original: FoundPage, copy: FoundPage, names: Mapping[str, str]) -> str:
     """Put two copies side by side: what they share beside ``=``, what differs beside ``≠``."""
-    runs = common_runs(original.main_text.split(), copy.main_text.split())
+    runs = _runs(original, copy)
     longest = max((len(ours) for same, ours, _ in runs if same), default=0)
     lines = []
     for same, ours, theirs in runs:
@@ -87,3 +90,7 @@ def show_pair(original: FoundPage, copy: FoundPage, names: Mapping[str, str]) ->
             *lines,
         ]
     )
+
+
+def _runs(original: FoundPage, copy: FoundPage) -> list[tuple[bool, list[str], list[str]]]:
+    return common_runs(original.main_text.split(), copy.main_text.split())
