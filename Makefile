@@ -16,7 +16,7 @@ PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
-demo: .venv/installed ## crawl the example sites twice and show what was found (two minutes)
+demo: .venv/installed ## crawl the example sites twice and show what was found
 	@$(BIN)/python .ci/bootstrap.py browser
 	@if [ -s .venv/browser ]; then export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" render=always; \
 	else echo "Without a browser the site built by JavaScript stays empty."; render=never; fi; \
