@@ -229,7 +229,7 @@ def read_document(
         return html
     if isinstance(html, bytes):
         html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html)
+    refuse_other_formats(html, content_type)
     return html
 
 
