@@ -105,10 +105,15 @@ class StayingSpider(PageSpider):
         self.allowed_domains = sorted({url.split("/")[2].partition(":")[0] for url in urls})
 
 
-class FixedUrls(PageSpider):
-    """Yields plain dictionaries with fields of its own."""
+class PlainItems(PageSpider):
+    """Yields plain dictionaries with fields of its own; leaves one page out."""
 
     name = "plain"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            meta = {"websegment": {"skip": True}} if url.endswith("/skipped") else {}
+            yield scrapy.Request(url, meta=meta)
 
     def parse(self, response: Response) -> Iterator[Any]:
         yield {"asked": response.request.url if response.request else None, "number": 1}

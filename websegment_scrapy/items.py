@@ -47,6 +47,8 @@ def belongs_to(item: _Item, *responses: Response) -> _Item:
 
     The first page's text and decision go on the item; all are analysed and stored. A plain
     dictionary comes back as a `WebPage` with the same content, since it can carry nothing itself.
+    A request that carries the item to the next callback carries the pages too; with ``JOBDIR`` it
+    may have to stay in memory, as Scrapy says then.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def belongs_to(item: _Item, *responses: Response) -> _Item:
     """
     carrier: Any = item
     if type(item) is dict:
-        carrier = WebPage(item)
+        carrier = WebPage(carrier)
     try:
         # Not by setattr: scrapy.Item and frozen data classes have their own opinion.
         known: list[Response] = carrier.__dict__.setdefault(_ATTRIBUTE, [])

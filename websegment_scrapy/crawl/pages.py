@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
 from websegment_scrapy.crawl.results import ItemResults
+from websegment_scrapy.items import named_pages
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.store.record import canonical_url
@@ -42,6 +44,9 @@ PAGES_PER_WORKER = 4
 
 PASSING_SECONDS = 0.002
 """Between two responses that pass: together they would hold the event loop for a moment."""
+
+PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=None)
+"""The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
 
 def enabled_config(crawler: Crawler) -> Config:
@@ -157,6 +162,7 @@ class PageRegistry:
         """How pages are analysed and decided, as far as the pipelines are there."""
         self._pages: WeakKeyDictionary[Response, CrawledPage] = WeakKeyDictionary()
         self._page_of_item: dict[int, CrawledPage] = {}
+        self._adopted: dict[int, Any] = {}
         self._callbacks: dict[int, _Callback] = {}
         self._recording: set[asyncio.Task[None]] = set()
         self._at_work = 0
@@ -193,12 +199,28 @@ class PageRegistry:
         """Return the page that an item belongs to."""
         return self._page_of_item.get(id(item))
 
-    def record(self, response: Response) -> None:
+    def adopt(self, item: Any) -> CrawledPage | None:
+        """Return the page of an item that came past the spider middlewares, if it is known.
+
+        So do items of errbacks, of which only ``belongs_to`` can tell, and those of
+        ``scrapy parse --pipelines``.
+        """
+        parsed = PARSED.get()
+        named = named_pages(item) or (() if parsed is None else (parsed,))
+        pages = [self.record(response) for response in named]
+        if not pages:
+            return None
+        self._adopted[id(item)] = item
+        self._page_of_item[id(item)] = pages[0]
+        return pages[0]
+
+    def record(self, response: Response) -> CrawledPage:
         """Have a page analysed and decided, with or without an item of its own."""
         page = self._use(response)
         task = asyncio.ensure_future(self._record(page))
         self._recording.add(task)
         task.add_done_callback(self._recording.discard)
+        return page
 
     async def recorded(self) -> None:
         """Wait until all pages are recorded, which the pipelines do before they close."""
@@ -252,8 +274,11 @@ class PageRegistry:
         if page.users == 0:
             page.response = None
 
-    def _item_done(self, response: Response | None) -> None:
+    def _item_done(self, item: Any, response: Response | None) -> None:
         """Forget the items of a callback when the last of them has left the pipelines."""
+        if self._adopted.pop(id(item), None) is not None:
+            self._page_of_item.pop(id(item), None)
+            return
         callback = self._callbacks.get(id(response))
         if callback is None:
             return

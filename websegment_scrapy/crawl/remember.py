@@ -8,7 +8,7 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 
-from websegment_scrapy.crawl.pages import PageRegistry, enabled_config
+from websegment_scrapy.crawl.pages import PARSED, PageRegistry, enabled_config
 from websegment_scrapy.items import named_pages
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 __all__ = ["RecordPagesMiddleware", "RememberResponseMiddleware"]
+
+PARSE_META = {"_callback", "_depth"}
+"""What Scrapy's command ``parse`` writes to the meta of its requests."""
 
 
 class RememberResponseMiddleware:
@@ -37,6 +40,11 @@ class RememberResponseMiddleware:
         """Build the middleware for a crawl."""
         enabled_config(crawler)
         return cls(PageRegistry.of(crawler))
+
+    def process_spider_input(self, response: Response) -> None:
+        """Note what ``scrapy parse`` reads: it takes the items from the callback by itself."""
+        if response.meta.keys() >= PARSE_META:
+            PARSED.set(response)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

@@ -116,7 +116,7 @@ class SegmentPipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Put the analysis of the item's page on the item."""
-        page = self.registry.recall(item)
+        page = self.registry.recall(item) or self.registry.adopt(item)
         if page is None:
             self._warn_without_response(item)
         if page is None or page.meta.skip:
@@ -221,6 +221,7 @@ class SegmentPipeline:
             logger.warning(
                 "An item of type %s came from no response that is known and is passed on as it "
                 "is. Is RememberResponseMiddleware in SPIDER_MIDDLEWARES, and does a pipeline "
-                "with a lower number replace items?",
+                "with a lower number replace items? An item of an errback names its page with "
+                "belongs_to.",
                 type(item).__qualname__,
             )
