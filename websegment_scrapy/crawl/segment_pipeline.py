@@ -211,7 +211,7 @@ class SegmentPipeline:
             "engine": outcome.engine,
             "rendered": outcome.rendered,
         }
-        if not self.config.main_text_only:
+        if not (self.config.main_text_only or self.config.flatten):
             values["segments"] = outcome.to_dict()["segments"]
         return values
 
