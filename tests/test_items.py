@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request, signals
+from scrapy.exceptions import DropItem
+from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from tests.crawling import Crawl, crawl
 from tests.site import Route, Site
+from tests.spiders import AttrsItem
 from tests.texts import page, prose
-from websegment_scrapy import Addon, ShortLogFormatter
+from websegment_scrapy import Addon, ShortLogFormatter, belongs_to
+from websegment_scrapy.crawl.pages import PageRegistry
 from websegment_scrapy.crawl.results import RESULT_FIELDS
 
 PLAIN = {"WEBSEGMENT_RENDER": "never", "WEBSEGMENT_WORKERS": 1}
@@ -233,12 +241,28 @@ def test_an_item_of_three_pages_has_the_first_text_and_all_are_stored(tmp_path: 
     assert stored(tmp_path) == dict.fromkeys(map(site.url, routes), "new")
 
 
+def test_a_page_is_the_same_for_all_its_items_and_forgotten_with_its_response() -> None:
+    crawler = get_crawler(settings_dict={"WEBSEGMENT_WORKERS": 1})
+    registry = PageRegistry.of(crawler)
+    url = "http://a.example/"
+    response = HtmlResponse(url, request=Request(url))
+    early, late = {"url": url}, {"url": url}
+    told = {"response": response, "spider": None, "exception": DropItem("unwanted")}
+    registry.remember(early, response)
+    known = registry.recall(early)
+    crawler.signals.send_catch_log(signals.item_scraped, item=early, **told)
+    assert registry.recall(early) is None
+    registry.remember(late, response)  # after a callback has awaited something
+    assert known is not None
+    assert registry.recall(late) is known
+    crawler.signals.send_catch_log(signals.item_dropped, item=late, **told)
+    gone = weakref.ref(response)
+    del response, told
+    gc.collect()
+    assert gone() is None
+
+
 def test_an_item_that_cannot_carry_its_pages_is_refused_with_the_remedy() -> None:
-    from scrapy.http import HtmlResponse
-
-    from tests.spiders import AttrsItem
-    from websegment_scrapy import belongs_to
-
     with pytest.raises(TypeError, match=r"AttrsItem cannot carry their pages: .* slots=False"):
         belongs_to(AttrsItem(url="http://a.example/"), HtmlResponse("http://a.example/"))
 
