@@ -291,5 +291,5 @@ def read_document(
         return html
     if isinstance(html, bytes):
         html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html)
+    refuse_other_formats(html, content_type)
     return html

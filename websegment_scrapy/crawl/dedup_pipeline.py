@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, DropItem
 
-from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.revision import Reviser
 from websegment_scrapy.crawl.sites import SiteVerdicts
 from websegment_scrapy.crawl.writer import StoreWriter
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.store import PageRecord, Store
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class NearDuplicate(DropItem):
     """
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__(f"near-duplicate of {decision.duplicate_of}")
+        super().__init__(f"near-duplicate of {decision.duplicate_of}", log_level="INFO")
         self.decision = decision
 
 
@@ -48,7 +49,7 @@ class Unchanged(DropItem):
     """An item was dropped because its page has not changed since the last visit."""
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__(f"not changed since the last visit: {decision.url}")
+        super().__init__(f"not changed since the last visit: {decision.url}", log_level="INFO")
         self.decision = decision
 
 
@@ -98,12 +99,14 @@ class DedupPipeline:
             raise CloseSpider(f"websegment store: {error}") from None
         self.writer = writer
         self.registry.settled = asyncio.Event()
+        self.registry.steps["decision"] = self._decide
         if self.config.site_templates:
             self.reviser = Reviser(self.crawler, self.config, writer, self.registry)
             self.registry.sites = SiteVerdicts(writer, self.config, self.reviser.start)
 
     async def close_spider(self) -> None:
         """Store what is waiting, judge pages of sites that became known again, and close."""
+        await self.registry.recorded()
         if self.writer is None or self.registry.settled is None:
             return
         try:
@@ -121,10 +124,10 @@ class DedupPipeline:
     async def process_item(self, item: Any) -> Any:
         """Decide the item's page, once, and put the decision on the item."""
         page = self.registry.recall(item)
-        if page is None or page.analysis is None:
+        if page is None or page.analysis is None or isinstance(page.analysis, OtherFormat):
             return item
         outcome = await page.once("decision", self._decide(page))
-        put_result(self.crawler, item, self.config.field, self._values(outcome))
+        self.registry.results.add(item, self._values(outcome))
         if (
             self.config.drop_duplicates
             and isinstance(outcome, Decision)
@@ -151,7 +154,7 @@ class DedupPipeline:
                 decision = await self.writer.decide(self._record(page))
         except StoreError as error:
             self.stats.inc_value("websegment/store_errors")
-            logger.error("Not stored: %s: %s", page.response.url[:500], error)  # noqa: TRY400
+            logger.error("Not stored: %s: %s", page.url[:500], error)  # noqa: TRY400
             return str(error)
         finally:
             add_seconds(self.stats, "websegment/store_seconds", started)
@@ -169,9 +172,10 @@ class DedupPipeline:
 
     def _record(self, page: CrawledPage) -> PageRecord:
         analysis = page.analysis
+        assert not isinstance(analysis, OtherFormat)  # it is no page
         common: dict[str, Any] = {
-            "url": page.response.url,
-            "http_status": page.response.status,
+            "url": page.url,
+            "http_status": page.status,
             "render_error": page.meta.render_error,
             "crawl": self._crawl_name(),
         }
