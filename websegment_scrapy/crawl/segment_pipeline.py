@@ -8,11 +8,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
 from websegment_scrapy.crawl.responses import TOO_LARGE
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.pool import Abandoned, AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class SegmentPipeline:
         self.stats: StatsCollector = crawler.stats
         self.config = config
         self.registry = PageRegistry.of(crawler)
+        self.ending = Ending.of(crawler)
         self.pool: AnalysisPool | None = None
 
     @classmethod
@@ -100,6 +102,7 @@ class SegmentPipeline:
             timeout=self.config.page_timeout,
             memory=self.config.page_memory,
         )
+        self.ending.on_leave(self.pool.abandon)
 
     async def close_spider(self) -> None:
         """End the worker processes."""
@@ -127,25 +130,30 @@ class SegmentPipeline:
         if size > limit:
             return self._failed(page, too_large(page.response.url, size, limit))
         sites = self.registry.sites
-        site = None if sites is None else await sites.verdict(page.response.url)
+        request = page.response.request
+        site = None
+        if sites is not None:
+            site = await self.ending.unless_left(sites.verdict(page.response.url), request)
         if site is not None:
             self.stats.inc_value("websegment/pages_of_known_sites")
-        future = self.pool.submit(
-            analyze_response,
-            page.html,
-            page.response.url,
-            page.content_type,
-            page.encoding,
-            self.config.engine,
-            self.config.main_text,
-            self.config.signature,
-            site,
-            sites is not None,
-        )
-        self.stats.inc_value("websegment/pages")
         try:
+            future = self.pool.submit(
+                analyze_response,
+                page.html,
+                page.response.url,
+                page.content_type,
+                page.encoding,
+                self.config.engine,
+                self.config.main_text,
+                self.config.signature,
+                site,
+                sites is not None,
+            )
+            self.stats.inc_value("websegment/pages")
             with self.registry.at_work():
                 analysis = await asyncio.wrap_future(future)
+        except Abandoned:
+            raise self.ending.left(request) from None
         except AnalysisError as error:
             return self._failed(page, str(error))
         finally:
