@@ -167,15 +167,18 @@ class AnalysisPool:
                         worker = self._start()
                     value, retire = self._exchange(worker, (function, arguments))
                 except AnalysisError as error:
-                    worker = self._end(worker)
+                    self._end(worker)
+                    worker = None
                     given_up = Abandoned(f"the analysis was given up: {error}")
                     future.set_exception(given_up if self._abandoned else error)
                 except Exception as error:  # unpicklable arguments: the caller's to know
-                    worker = self._end(worker)
+                    self._end(worker)
+                    worker = None
                     future.set_exception(AnalysisError(f"{type(error).__name__}: {error}"))
                 else:
                     if retire:
-                        worker = self._end(worker)
+                        self._end(worker)
+                        worker = None
                     if isinstance(value, AnalysisError):
                         future.set_exception(value)
                     else:
