@@ -44,9 +44,10 @@ __all__ = [
     "stop_and_resume",
 ]
 
-ENDS_WITHIN = 45.0  # the grace of a crawl, and time to close what is open
+ENDS_WITHIN = 75.0  # the grace of a crawl and that of its browser, on a busy machine
 ALL_GONE_WITHIN = 15.0  # the keeper gives the browser a moment before it ends it
-RESUMED_WITHIN = 240.0
+RESUMED_WITHIN = 600.0
+ARTICLES = {False: 40, True: 12}  # rendered or not
 
 
 class LinkSpider(FollowSpider):
@@ -96,7 +97,8 @@ class Moment:
         how = "rendered" if self.rendered else "plain"
         whom = "all" if self.everybody else "group"
         twice = "" if self.again is None else f", again after {self.again:.2f} s"
-        return f"{how}, {self.number.name} to {whom} at {self.delay:.2f} s{twice}"
+        when = f"at page {self.pages} and {self.delay:.2f} s"
+        return f"{how}, {self.number.name} to {whom} {when}{twice}"
 
 
 @dataclass
@@ -263,10 +265,12 @@ def _look(folder: Path, urls: set[str], moment: Moment, found: Stopped) -> None:
 
 
 def _random_moment(chance: random.Random, number: int) -> Moment:
+    """Draw a moment from the crawl's beginning to its end, however fast the machine is."""
     rendered = number % 2 == 1
     return Moment(
         number=(signal.SIGINT, signal.SIGTERM)[number // 2 % 2],
-        delay=chance.uniform(0, 6 if rendered else 3),
+        pages=chance.randint(1, ARTICLES[rendered]),
+        delay=chance.uniform(0, 1),
         again=chance.uniform(0, 1.5) if number // 4 % 2 else None,
         everybody=number // 8 % 2 == 1,
         rendered=rendered,
@@ -283,7 +287,7 @@ def main() -> int:
     for number in range(args.moments):
         moment = _random_moment(chance, number)
         with tempfile.TemporaryDirectory() as folder:
-            found = stop_and_resume(moment, Path(folder), 24 if moment.rendered else 80)
+            found = stop_and_resume(moment, Path(folder), ARTICLES[moment.rendered])
             if found.problems:
                 bad += 1
                 kept = Path(tempfile.gettempdir()) / f"signals-{args.seed}-{number}.txt"

@@ -53,12 +53,12 @@ def test_a_page_that_hangs_is_left_for_the_resume(rendered: bool, tmp_path: Path
             time.sleep(0.01)
         known = set(psutil.Process(crawl.pid).children(recursive=True))
         os.killpg(crawl.pid, signal.SIGTERM)
-        assert crawl.wait(30) == 0
+        assert crawl.wait(90) == 0
         log = (tmp_path / "log.txt").read_text()
         assert "1 pages under way were left: they are done when the crawl resumes" in log
         assert left_running(known) == []
         site.routes["/hangs"] = page(prose(1))
-        assert start_crawl(*args, spider="tests.signals.LinkSpider").wait(60) == 0
+        assert start_crawl(*args, spider="tests.signals.LinkSpider").wait(120) == 0
     assert '"decision": "new"' in (tmp_path / "items.jsonl").read_text()
 
 

@@ -205,7 +205,9 @@ class Ending:
                 await asyncio.sleep(LOOK_SECONDS)
                 self._empty_slots()
         except asyncio.CancelledError:
-            self._close_queue()  # a second signal without a reactor cancels everything
+            if not self._queue_closed:  # a second signal without a reactor cancels everything
+                self.leave()
+                self._close_queue()
             raise
 
     def _empty_slots(self) -> None:
@@ -221,11 +223,12 @@ class Ending:
 
     async def _close_by_force(self) -> None:
         self._forcing = True
-        if self._watching is None or self._queue_closed:
-            return  # not open yet, or closed already
-        self.leave()
+        if self._watching is None:  # not open yet
+            return
         engine = self.crawler.engine
-        self._closing = asyncio.ensure_future(engine.close_spider_async(reason="shutdown"))
+        if not self._queue_closed:
+            self.leave()
+            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="shutdown"))
         deadline = monotonic() + FORCED_SECONDS
         while engine.spider is not None and monotonic() < deadline:
             await asyncio.sleep(LOOK_SECONDS / 10)
