@@ -18,6 +18,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
+from websegment_scrapy.crawl.ending import LeftForResume
 from websegment_scrapy.crawl.results import ItemResults
 from websegment_scrapy.items import named_pages
 from websegment_scrapy.page.capture import Captured
@@ -259,6 +260,8 @@ class PageRegistry:
                 outcome = await page.once(step, self.steps[step](page))
                 if isinstance(outcome, OtherFormat):
                     return
+        except LeftForResume:
+            return
         except Exception:  # whatever it is, the crawl goes on
             logger.exception("Not recorded: %s", page.url[:500])
         finally:

@@ -8,12 +8,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.responses import TOO_LARGE
 from websegment_scrapy.exceptions import AnalysisError, NotHtml
 from websegment_scrapy.page.decode import OtherFormat
-from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.pool import Abandoned, AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class SegmentPipeline:
         self.stats: StatsCollector = crawler.stats
         self.config = config
         self.registry = PageRegistry.of(crawler)
+        self.ending = Ending.of(crawler)
         self.pool: AnalysisPool | None = None
         self._met_other_formats = False
         self.registry.steps["analysis"] = self._analyze
@@ -108,6 +110,7 @@ class SegmentPipeline:
             memory=self.config.page_memory,
         )
         self.registry.pool = self.pool
+        self.ending.on_leave(self.pool.abandon)
 
     async def close_spider(self) -> None:
         """End the worker processes, when all pages are recorded and the last judged again."""
@@ -140,25 +143,30 @@ class SegmentPipeline:
         if size > limit:
             return self._failed(page, too_large(page.url, size, limit))
         sites = self.registry.sites
-        site = None if sites is None else await sites.verdict(page.url)
-        future = self.pool.submit(
-            analyze_response,
-            page.html,
-            page.url,
-            page.content_type,
-            page.encoding,
-            self.config.engine,
-            self.config.main_text,
-            self.config.signature,
-            site,
-            sites is not None,
-        )
+        request = page.response.request
+        site = None
+        if sites is not None:
+            site = await self.ending.unless_left(sites.verdict(page.url), request)
         try:
+            future = self.pool.submit(
+                analyze_response,
+                page.html,
+                page.url,
+                page.content_type,
+                page.encoding,
+                self.config.engine,
+                self.config.main_text,
+                self.config.signature,
+                site,
+                sites is not None,
+            )
             with self.registry.at_work():
                 analysis = await asyncio.wrap_future(future)
             if isinstance(analysis, OtherFormat):
                 return self._other_format(page, analysis)
             self._count_page(known_site=site is not None)
+        except Abandoned:
+            raise self.ending.left(request) from None
         except AnalysisError as error:
             self._count_page(known_site=site is not None)
             return self._failed(page, str(error))
