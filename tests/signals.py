@@ -34,6 +34,7 @@ from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
 from websegment_scrapy.store import Store
 
 __all__ = [
+    "PATIENT",
     "ImpatientPipeline",
     "LinkSpider",
     "Moment",
@@ -45,8 +46,10 @@ __all__ = [
 ]
 
 ENDS_WITHIN = 75.0  # the grace of a crawl and that of its browser, on a busy machine
+BEGINS_WITHIN = 300.0
 ALL_GONE_WITHIN = 15.0  # the keeper gives the browser a moment before it ends it
 RESUMED_WITHIN = 600.0
+PATIENT = {"WEBSEGMENT_PAGE_TIMEOUT": 600, "WEBSEGMENT_RENDER_TIMEOUT": 600}  # busy machines
 ARTICLES = {False: 40, True: 12}  # rendered or not
 
 
@@ -126,6 +129,7 @@ def stop_and_resume(moment: Moment, folder: Path, number: int) -> Stopped:
         "WEBSEGMENT_DATABASE": f"sqlite:///{folder / 'pages.db'}",
         "WEBSEGMENT_RENDER": "always" if moment.rendered else "never",
         "WEBSEGMENT_WORKERS": 2,
+        **PATIENT,
     }
     with Site(articles(number)) as site:
         site.routes |= {f"/{name}": page(prose(1)) for name in ("home", "news", "about", "imprint")}
@@ -168,7 +172,7 @@ def _body(number: int) -> str:
 
 def _stop(process: subprocess.Popen[bytes], site: Site, moment: Moment, found: Stopped) -> None:
     """Send the signals; wait for the end and for all processes to be gone."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + BEGINS_WITHIN
     while sum(site.hits.values()) < moment.pages and process.poll() is None:
         if time.monotonic() > deadline:
             found.problems.append("the crawl did not begin")
@@ -282,6 +286,9 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=30, help="how many (default: 30)")
     parser.add_argument("--seed", type=int, default=12)
     args = parser.parse_args()
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # in a script's background it is ignored
     chance = random.Random(args.seed)
     bad = 0
     for number in range(args.moments):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.crawling import crawl, start_crawl
-from tests.signals import articles
+from tests.signals import PATIENT, articles
 from tests.site import Site
 from websegment_scrapy.bench.server import new_database, postgresql
 
@@ -35,6 +35,7 @@ def settings_in(folder: Path, **others: Any) -> dict[str, Any]:
         "JOBDIR": str(folder / "job"),
         "WEBSEGMENT_DATABASE": f"sqlite:///{folder / 'pages.db'}",
         "WEBSEGMENT_WORKERS": 2,
+        **PATIENT,
         **others,
     }
 

@@ -10,16 +10,25 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.crawling import start_crawl
-from tests.signals import Moment, left_running, stop_and_resume
+from tests.signals import PATIENT, Moment, left_running, stop_and_resume
 from tests.site import Route, Site
 from tests.texts import page, prose
 from websegment_scrapy.pool import Abandoned, AnalysisPool
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Programs that are started in the background of a script ignore SIGINT, and so do theirs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +53,7 @@ def test_a_page_that_hangs_is_left_for_the_resume(rendered: bool, tmp_path: Path
         "WEBSEGMENT_DATABASE": f"sqlite:///{tmp_path / 'pages.db'}",
         "WEBSEGMENT_RENDER": "always" if rendered else "never",
         "EXTENSIONS": {"tests.signals.ShortGrace": 0},
+        **PATIENT,
     }
     with Site({"/hangs": Route(hang=True)}) as site:
         args = ([site.url("/hangs")], settings, tmp_path)

@@ -188,6 +188,9 @@ class Ending:
             self.crawler.engine.crawl(again)
         except (OSError, RuntimeError) as error:  # a full disk may be why the crawl ends
             logger.error("Not left for the resume: %s: %s", request.url[:500], error)  # noqa: TRY400
+            return
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value("websegment/left")
 
     def _opened(self) -> None:
         self._watching = asyncio.ensure_future(self._watch())
@@ -253,9 +256,6 @@ class Ending:
         if self._reactor is not None and not self._forcing:
             self._reactor.removeSystemEventTrigger(self._trigger)
         left = len(self._left)
-        assert self.crawler.stats is not None
-        if left:
-            self.crawler.stats.set_value("websegment/left", left)
         if left and self.crawler.settings["JOBDIR"]:
             logger.info("%d pages under way were left: they are done when the crawl resumes", left)
         elif left:
