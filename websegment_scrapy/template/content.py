@@ -29,6 +29,7 @@ from websegment_scrapy.template.choice import (
     has_own_text,
     with_site,
     without_comments,
+    without_hidden,
     without_repetitions,
 )
 from websegment_scrapy.template.container import without_surroundings
@@ -49,6 +50,7 @@ __all__ = ["RULES", "ContentModel", "Judgement", "shipped_content_model"]
 
 MODEL_VERSION = 1
 RULES = {
+    "hidden": without_hidden,
     "repetition": without_repetitions,
     "comments": without_comments,
     "surroundings": without_surroundings,
