@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.test_capture import render
 from tests.texts import page, prose
 from websegment_scrapy import analyze
+from websegment_scrapy.crawl.snapshot import Snapshotter
 from websegment_scrapy.dedup.fingerprint import (
     MAX_BLOCKS,
     VERSION,
@@ -144,3 +146,28 @@ def test_a_footer_that_is_taken_for_main_text_is_edited_without_a_change_of_the_
     assert not same_page(of("text", long, long), of("text", long + " more", long + " more")), (
         "no end"
     )
+
+
+@pytest.mark.browser
+def test_a_page_is_the_same_plainly_and_rendered_until_it_is_edited(tmp_path) -> None:
+    """Tag soup, comments, hidden parts and what only browsers without scripts show."""
+    spam = prose(50, 90)
+    menu = "".join(f"<li><a href=/{n}>Entry {n}</a>" for n in range(9))
+    html = (
+        "<!doctype html><html><head><title>A story</title><style>.off {display: none}</style>"
+        f"<body><ul>{menu}</ul><article><h1>A story</h1><p>{BODY[0]}<p>Half<!-- x --> of "
+        f"<wbr>it<div><p>{BODY[1]}</div></p><table><tr><td>{BODY[2]}<td>{BODY[3]}</table>"
+        f"<noscript><p>Please allow scripts.</p></noscript></article><div class=off>{spam}</div>"
+        "<template><p>Not yet.</p></template><footer>All rights reserved</footer>"
+    )
+    edited = html.replace(BODY[2], BODY[4])
+    with Snapshotter(settle=0, timeout=60) as snapshotter:
+        rendered = [render(snapshotter, tmp_path, text) for text in (html, edited)]
+    plain = [analyze(text) for text in (html, edited)]
+    seen = [analyze(captured) for captured in rendered]
+    assert spam in plain[0].main_text
+    assert spam not in seen[0].main_text
+    for old, new in ((plain[0], seen[0]), (seen[0], plain[0]), (plain[1], seen[1])):
+        assert same_page(old.fingerprint, new.fingerprint)
+    for old, new in ((plain[0], seen[1]), (seen[0], plain[1]), (seen[0], seen[1])):
+        assert not same_page(old.fingerprint, new.fingerprint)

@@ -54,6 +54,7 @@ READABLE = {
     "slide": "<div style='width:300px;overflow:hidden;white-space:nowrap'>"
     "<div style='display:inline-block;width:300px'>a</div><div style='display:inline-block'>WORD",
     "text that fades in": "<div style='opacity:0;transition:opacity 1s'><p>WORD</p></div>",
+    "text that a script would fade in": "<p style='opacity:0;transition-property:opacity'>WORD</p>",
     "collapsed": "<div style='max-height:0;overflow:hidden;transition:all .3s'><p>WORD</p></div>",
     "scrolled": "<div style='height:20px;overflow:auto'><p>a</p><p style='margin-top:90px'>WORD",
 }  # fmt: skip

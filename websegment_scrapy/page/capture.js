@@ -186,7 +186,9 @@ async (options) => {
   /* Whether a style is set to move: a hidden element that is will be shown when it is scrolled to,
      pointed at or opened. */
   const moves = (style) =>
-    style.animationName !== "none" || /[1-9]/.test(style.transitionDuration);
+    style.animationName !== "none" ||
+    /[1-9]/.test(style.transitionDuration) ||
+    !/^(all|none)$/.test(style.transitionProperty);
 
   const elements = []; // elements with a box or with text, in document order
   const boxes = []; // the beginning of their box attribute, "" without a box

@@ -38,7 +38,7 @@ class PageTemplates:
     Attributes
     ----------
     nodes
-        All text nodes that can be read, hidden ones too.
+        All text nodes, hidden ones too.
     templateness
         Of each, 0 (content) to 1 (template).
     kept
@@ -108,7 +108,7 @@ def page_templates(
     model
         A model of ``learned`` instead of the shipped one.
     """
-    nodes = np.flatnonzero((tree.text_end > tree.text_start) & tree.readable)
+    nodes = np.flatnonzero(tree.text_end > tree.text_start)
     repeated = template_nodes(tree, site, hashed)[nodes]
     if not len(nodes):
         none = np.zeros(0, dtype=bool)

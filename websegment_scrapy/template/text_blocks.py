@@ -1,8 +1,7 @@
 """Text blocks: what stands between two block-level tags, the unit that is kept or left out.
 
 Block Fusion (section 3.1) calls them atomic blocks. Here hidden text has its blocks too: pages hide
-tabs, spoilers and posts until a script runs, and without a browser only the text can tell. What a
-browser knows that nobody can read (`page.readable`) has none.
+tabs, spoilers and posts until a script runs, and without a browser only the text can tell.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class TextBlocks:
     Attributes
     ----------
     nodes
-        All text nodes of the page that can be read.
+        All text nodes of the page.
     first
         Where each block begins in ``nodes``; the last number is their end.
     """
@@ -48,8 +47,11 @@ class TextBlocks:
 
 
 def text_blocks(tree: PageTree) -> TextBlocks:
-    """Cut the text of a page into blocks; ``br`` does not cut, a change of visibility does."""
-    nodes = np.flatnonzero((tree.text_end > tree.text_start) & tree.readable)
+    """Cut the text of a page into blocks.
+
+    ``br`` does not cut; where text begins or ends that is not shown, or cannot be read, it is cut.
+    """
+    nodes = np.flatnonzero(tree.text_end > tree.text_start)
     if not len(nodes):
         return TextBlocks(nodes, np.zeros(1, dtype=np.int64))
     bits = break_bits(tree)
@@ -57,6 +59,7 @@ def text_blocks(tree: PageTree) -> TextBlocks:
         bits[tree.tag == tree.tags.index("br")] = 0
     gaps = gap_bits(tree, nodes, bits)
     cut = (gaps & (PARAGRAPH | LINE | CELL)) != 0
-    cut |= tree.visible[nodes[1:]] != tree.visible[nodes[:-1]]
+    for seen in (tree.visible[nodes], tree.readable[nodes]):
+        cut |= seen[1:] != seen[:-1]
     first = np.concatenate(([0], np.flatnonzero(cut) + 1, [len(nodes)]))
     return TextBlocks(nodes, first)
