@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lxml import etree
     from numpy.typing import NDArray
 
+    from websegment_scrapy.page.static_layout import Layout
     from websegment_scrapy.page.walk import Nodes
 
 __all__ = ["build_tree"]
@@ -65,10 +66,7 @@ def build_tree(
     return _freeze(nodes, *layout, styles=styles, kind=kind, width=width, head=_head(root, nodes))
 
 
-type_layout = tuple[list[tuple[float, float, float, float]], list[int], list[bool]]
-
-
-def _captured_layout(nodes: Nodes, capture: PageCapture) -> type_layout:
+def _captured_layout(nodes: Nodes, capture: PageCapture) -> Layout:
     """Read boxes, styles and visibility from the capture's attributes."""
     count, styles = len(nodes), capture.styles
     boxes = [(0.0, 0.0, 0.0, 0.0)] * count
@@ -95,12 +93,12 @@ def _captured_layout(nodes: Nodes, capture: PageCapture) -> type_layout:
             visible[index] = bool(styles[measured[4]].visible)
         elif parent >= 0:
             style[index] = style[parent]
-    return boxes, style, visible
+    return np.array(boxes, dtype=np.float32).reshape(-1, 4), style, visible
 
 
 def _freeze(
     nodes: Nodes,
-    boxes: NDArray[np.float32] | list[tuple[float, float, float, float]],
+    box: NDArray[np.float32],
     style: list[int],
     visible: list[bool],
     *,
@@ -115,7 +113,6 @@ def _freeze(
     parent, end = np.array(nodes.parent, dtype=np.int32), np.array(nodes.end, dtype=np.int32)
     lengths = np.array(list(map(len, nodes.text)), dtype=np.int64)
     ends = np.cumsum(lengths)
-    box = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
     shown = np.array(visible, dtype=bool)
     replaced = np.array([name in REPLACED for name in names], dtype=bool)[tag]
     has_box = (box[:, 2] > 0) & (box[:, 3] > 0)

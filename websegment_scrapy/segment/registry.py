@@ -69,7 +69,8 @@ def get_engine(name: str) -> Segmenter:
 def with_model(name: str, model: SegmentationModel) -> Segmenter:
     """Return the engine of that name, with another model if it has one."""
     engine: Any = get_engine(name)
-    return replace(engine, model=model) if name in LEARNED else engine
+    found: Segmenter = replace(engine, model=model) if name in LEARNED else engine
+    return found
 
 
 @cache
