@@ -69,7 +69,7 @@ CASES: dict[str, Case] = {
         " ", " | ", " |", "|", ("a", " ", "a"), "  -", " - ", " : ", "\u00bb ", "\t\n", how="split"
     ),
     "keeper.addresses._NAME": case("a", ".", "a.", "-", ("a", "-", ""), how="fullmatch"),
-    "page.build._HIDING_STYLE": case(
+    "page.walk._HIDING_STYLE": case(
         "display", "display ", "display:", ("display", " ", ""), ("display:", " ", "x"),
         "visibility: hid", ("visibility:", " ", "h"), "d",
     ),
@@ -81,6 +81,10 @@ CASES: dict[str, Case] = {
         "<!doctype []", "<!doctype [] ", "<", ("<", "a", ""), ("<", "a:", ""), ("<", "a.", ":"),
         ("<!--", "--", ""), ("<!--", "->", ""), ("<!doctype", " ", ""), ("<!doctype[", "]", ""),
         ("<!doctype[]", " ", "x"), ("<?xml", "?", ""), "<!----> ", how="match",
+    ),
+    "page.markup._ENDS_IN_VALUE": case(
+        "=", "= ", '="', "='", "='a", '="a>', "='>", "='\"", ("=", " ", ""), ("='", "a", ""),
+        ('="', "='", ""), ("", "='\"", ">"), how="finditer",
     ),
     "page.markup._ORDINARY": case(
         "<", "<a", "<a ", "<a b", "<a b=", "<a b='", '<a b="', "<a '\"", "<!--", "<!-- ", "<!---",

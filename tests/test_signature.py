@@ -13,9 +13,11 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
+from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from websegment_scrapy.dedup.minhash import minimum_hashes
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.dedup.signature import (
     RECIPES,
@@ -117,7 +119,22 @@ def test_memory_stays_bounded_on_a_very_long_text() -> None:
     signature_of(text, MINHASH)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < shingles * 128 * 4  # the table that datasketch would make of all at once
+    assert peak < shingles * 128 * 4  # the table of all at once
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 511, 512, 513, 2000])
+def test_minimum_hashes_are_those_of_datasketch(count: int) -> None:
+    numbers = np.random.default_rng(count).integers(0, 1 << 32, count, dtype=np.uint32)
+    sketch = MinHash(num_perm=128, seed=1, hashfunc=int, scheme=MINHASH.scheme)
+    sketch.update_batch(numbers.tolist())
+    found = minimum_hashes(numbers, 128, 1, MINHASH.scheme)
+    assert found.dtype == np.uint32
+    assert found.tolist() == sketch.hashvalues.tolist()
+
+
+def test_an_unknown_permutation_scheme_is_refused() -> None:
+    with pytest.raises(ValueError, match="affine32"):
+        minimum_hashes(np.zeros(1, dtype=np.uint32), 128, 1, "legacy")
 
 
 @given(WORD_LISTS, WORD_LISTS)

@@ -17,6 +17,7 @@ import struct
 import sys
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import IO, Any, cast
 
 import numpy as np
@@ -57,8 +58,8 @@ class _Record(_Maker):
         if not is_dataclass(kind):
             return tuple.__new__(kind, values)
         made: Any = object.__new__(cast("type", kind))
-        for field, value in zip(fields(kind), values, strict=True):
-            object.__setattr__(made, field.name, value)
+        for field, value in zip(_field_names(cast("type", kind)), values, strict=True):
+            object.__setattr__(made, field, value)
         return made
 
 
@@ -76,6 +77,12 @@ record, array = _Record(), _Array()
 _MAKERS = {(__name__, "record"): record, (__name__, "array"): array}
 
 
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+@cache
 def _record_class(module: str, name: str) -> Any:
     """Return a class of records of this package; ``BadAnswer`` if it is none."""
     kind = getattr(sys.modules.get(module), name, None)
@@ -103,7 +110,7 @@ class _AnswerPickler(pickle.Pickler):
         if isinstance(value, Enum):
             values: tuple[Any, ...] = (value.value,)
         elif is_dataclass(kind):
-            values = tuple(getattr(value, field.name) for field in fields(kind))
+            values = tuple([getattr(value, field) for field in _field_names(kind)])
         elif _is_named_tuple(kind):
             values = tuple(value)
         else:

@@ -101,6 +101,6 @@ def _lowest_unset(bits: int) -> NDArray[np.int64]:
     """
     numbers = np.arange(2**bits)
     free = ~numbers & (numbers + 1)
-    lowest = np.log2(free).astype(np.int64)
+    lowest: NDArray[np.int64] = np.log2(free).astype(np.int64)
     lowest[-1] = 0
     return lowest

@@ -131,30 +131,44 @@ def roles_by_templateness(
     is_main = np.isin(leaves, templates.main)
     is_text = tree.text_end[leaves] > tree.text_start[leaves]
     inside = {name: tree.inside(name)[leaves] for name in ("header", "footer")}
+    if not segments:
+        return ()
+    # All leaves, segment after segment: numbers of a segment are sums over a range.
+    order = np.concatenate([segment.leaves for segment in segments])
+    first = np.cumsum([0, *(len(segment.leaves) for segment in segments[:-1])])
+    size, score = weight[order], scores[order]
+    texts = np.where(is_text[order], size, 0.0)
+    total = np.add.reduceat(size, first).tolist()
+    kept = np.add.reduceat(texts * is_main[order], first)
+    is_kept = (kept > MOSTLY * np.maximum(np.add.reduceat(texts, first), 1.0)).tolist()
+    edges = _edge_roles(order, first, len(leaves), inside)
     found = []
-    for segment in segments:
-        own = segment.leaves
-        total = weight[own].sum()
-        texts = own[is_text[own]]
-        kept = weight[texts] @ is_main[texts] > MOSTLY * max(weight[texts].sum(), 1.0)
-        role: Role = segment.role
-        if kept:
+    for number, segment in enumerate(segments):
+        role: Role = edges[number]
+        if is_kept[number]:
             role = "main"
         elif segment.is_mostly_links:
             role = "navigation"
-        else:
-            role = _edge_role(own, len(leaves), inside)
-        found.append(
-            replace(segment, role=role, templateness=float(scores[own] @ weight[own] / total))
-        )
+        own = slice(first[number], first[number] + len(segment.leaves))
+        found.append(segment.judged(role, float(score[own] @ size[own] / total[number])))
     return tuple(found)
 
 
-def _edge_role(own: NDArray[np.int32], count: int, inside: dict[str, NDArray[np.bool_]]) -> Role:
-    if inside["footer"][own].all():
-        return "footer"
-    if inside["header"][own].all():
-        return "header"
-    if own[0] >= (1 - EDGE) * count:
-        return "footer"
-    return "header" if own[-1] < EDGE * count else "other"
+def _edge_roles(
+    order: NDArray[np.int32],
+    first: NDArray[np.int64],
+    count: int,
+    inside: dict[str, NDArray[np.bool_]],
+) -> list[Role]:
+    """Return for each segment what its place says of it."""
+    in_footer, in_header = (
+        np.logical_and.reduceat(inside[name][order], first) for name in ("footer", "header")
+    )
+    last = order[np.append(first[1:], len(order)) - 1]
+    roles = np.select(
+        [in_footer, in_header, order[first] >= (1 - EDGE) * count, last < EDGE * count],
+        ["footer", "header", "footer", "header"],
+        "other",
+    )
+    found: list[Role] = roles.tolist()
+    return found

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lxml import etree
     from numpy.typing import NDArray
 
+    from websegment_scrapy.page.static_layout import Layout
     from websegment_scrapy.page.walk import Nodes
 
 __all__ = ["build_tree"]
@@ -69,10 +70,7 @@ def build_tree(
     return _freeze(nodes, *layout, can_be_read, styles=styles, kind=kind, width=width, head=head)
 
 
-type_layout = tuple[list[tuple[float, float, float, float]], list[int], list[bool]]
-
-
-def _captured_layout(nodes: Nodes, capture: PageCapture) -> type_layout:
+def _captured_layout(nodes: Nodes, capture: PageCapture) -> Layout:
     """Read boxes, styles and visibility from the capture's attributes."""
     count, styles = len(nodes), capture.styles
     boxes = [(0.0, 0.0, 0.0, 0.0)] * count
@@ -101,12 +99,12 @@ def _captured_layout(nodes: Nodes, capture: PageCapture) -> type_layout:
             style[index] = style[parent]
             # Without a box but with text that has one: ``display: contents``.
             visible[index] = visible[parent] and index in nodes.captured_text
-    return boxes, style, visible
+    return np.array(boxes, dtype=np.float32).reshape(-1, 4), style, visible
 
 
 def _freeze(
     nodes: Nodes,
-    boxes: NDArray[np.float32] | list[tuple[float, float, float, float]],
+    box: NDArray[np.float32],
     style: list[int],
     visible: list[bool],
     can_be_read: list[bool],
@@ -122,7 +120,6 @@ def _freeze(
     parent, end = np.array(nodes.parent, dtype=np.int32), np.array(nodes.end, dtype=np.int32)
     lengths = np.array(list(map(len, nodes.text)), dtype=np.int64)
     ends = np.cumsum(lengths)
-    box = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
     shown = np.array(visible, dtype=bool)
     replaced = np.array([name in REPLACED for name in names], dtype=bool)[tag]
     has_box = (box[:, 2] > 0) & (box[:, 3] > 0)

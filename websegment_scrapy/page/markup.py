@@ -48,12 +48,20 @@ _TOO_MANY = re.compile(
 )
 
 
+_ENDS_IN_VALUE = re.compile(r"""=\s*+(?=("[^">]*+>|'[^'>]*+>))""")
+"""A quoted value with a ">" in it."""
+
+
 def limit_attributes(text: str) -> str:
     """Cut off what a tag has beyond `MAX_ATTRIBUTES`."""
     # Such a tag is long, or it has a ">" in its values, which are then quoted.
-    quotes = text.count('"') + text.count("'")
-    if quotes < LONG_TAG and max(map(len, text.split(">"))) < LONG_TAG:
+    if max(map(len, text.split(">"))) < LONG_TAG and not _may_go_on(text):
         return text
+    return _limited(text)
+
+
+def _limited(text: str) -> str:
+    """Read all tags, and cut those with too many attributes."""
     pieces: list[str] = []
     at = 0
     while (end := _ordinary_end(text, at)) < len(text):
@@ -63,6 +71,24 @@ def limit_attributes(text: str) -> str:
         pieces += (text[at:end], long[1])
         at = long.end()
     return "".join((*pieces, text[at:])) if pieces else text
+
+
+def _may_go_on(text: str) -> bool:
+    """Say whether some tag may have many attributes around quoted values with a ">" in them.
+
+    There are none where what stands around each such value, from the last ">" before it to the
+    first behind it, is too short for them, and no two such values can be of one tag.
+    """
+    ends: set[int] = set()
+    for match in _ENDS_IN_VALUE.finditer(text):
+        quote, inner = match.start(1), match.end(1) - 1
+        close = text.find(text[quote], inner)
+        end = text.find(">", close) if close >= 0 else -1
+        around = match.start() - text.rfind(">", 0, quote) + end - close
+        if end < 0 or inner in ends or around >= MAX_ATTRIBUTES:
+            return True
+        ends.add(end)
+    return False
 
 
 def _ordinary_end(text: str, start: int) -> int:

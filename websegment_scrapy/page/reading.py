@@ -96,8 +96,10 @@ class Reader:
         """Yield the text of each leaf that has some, after what stands between it and the last."""
         text, start, end, separators = self.tree.text, self.start, self.end, self.separators
         previous = -1
-        for leaf in leaves[self.tree.text_end[leaves] > self.tree.text_start[leaves]].tolist():
-            place = self.place[leaf]
+        for leaf in leaves.tolist():
+            place = self.place.get(leaf)
+            if place is None:
+                continue  # it has no text
             if previous < 0:
                 separator = ""
             else:

@@ -65,6 +65,10 @@ _NAMED = {
 }
 
 
+_Key = tuple[int, str, bool, str | None, str | None, str | None]
+"""The number of the style above, tag, whether it is a link, and what it declares."""
+
+
 def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
     """Give every node a style inherited from its parent and changed by its own tag.
 
@@ -73,7 +77,7 @@ def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
     table: dict[Style, int] = {}
     styles: list[Style] = []
     numbers: list[int] = []
-    known: dict[tuple[int, str, bool, str | None, str | None, str | None], int] = {}
+    known: dict[_Key, int] = {}
     link, presentation = nodes.link, nodes.presentation
     for index, (tag, parent) in enumerate(zip(nodes.tag, nodes.parent, strict=True)):
         above = numbers[parent] if parent >= 0 else -1
@@ -83,7 +87,7 @@ def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
         shown = presentation.get(index)
         if shown is None:
             is_link = tag == "a" and parent >= 0 and link[index] != link[parent]
-            key = (above, tag, is_link, None, None, None)
+            key: _Key = (above, tag, is_link, None, None, None)
         else:
             is_link = tag == "a" and link[index] >= 0
             key = (above, tag, is_link, shown.get("color"), shown.get("size"), shown.get("style"))

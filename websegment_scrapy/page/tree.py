@@ -138,7 +138,9 @@ class PageTree:
         parent, end = self.parent.tolist(), self.end.tolist()
         tag, nth = self.tag.tolist(), self.nth.tolist()
         names = [_xpath_name(name) for name in self.tags]
-        found, opened, steps = [], [], []
+        found: list[str] = []
+        opened: list[int] = []
+        steps: list[str] = []
         for node in nodes:
             while opened and end[opened[-1]] <= node:
                 opened.pop()

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from websegment_scrapy.exceptions import UnknownEngine
 from websegment_scrapy.segment.base import Segmenter
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from websegment_scrapy.segment.model import SegmentationModel
 
 __all__ = ["ENTRY_POINT_GROUP", "LEARNED", "engine_names", "get_engine", "with_model"]
@@ -69,7 +70,8 @@ def get_engine(name: str) -> Segmenter:
 def with_model(name: str, model: SegmentationModel) -> Segmenter:
     """Return the engine of that name, with another model if it has one."""
     engine: Any = get_engine(name)
-    return replace(engine, model=model) if name in LEARNED else engine
+    found: Segmenter = replace(engine, model=model) if name in LEARNED else engine
+    return found
 
 
 @cache
@@ -80,4 +82,6 @@ def _built_in(name: str) -> Segmenter:
 
 
 def _registered() -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
     return list(entry_points(group=ENTRY_POINT_GROUP))

@@ -65,6 +65,21 @@ class Segment:
         """Say whether at least half of the words are linked."""
         return self.words > 0 and self.linked_words >= MOSTLY_LINKS * self.words
 
+    def judged(self, role: Role, templateness: float) -> Segment:
+        """Return the segment with its role and its templateness."""
+        return Segment(
+            id=self.id,
+            role=role,
+            templateness=templateness,
+            xpaths=self.xpaths,
+            box=self.box,
+            words=self.words,
+            linked_words=self.linked_words,
+            links=self.links,
+            text=self.text,
+            leaves=self.leaves,
+        )
+
 
 def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """Give the segments the numbers 0, 1, 2 … in the order of their first leaves."""

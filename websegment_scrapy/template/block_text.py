@@ -241,8 +241,10 @@ def _head_columns(columns: Columns, page: BlockText) -> None:
         ("told", told),
     ):
         known = set(_WORD.findall(text.lower()))
-        there = np.array([token in known for token in page.tokens], dtype=np.float64)
-        found = np.bincount(page.token_block, there, len(page))
+        found = np.zeros(len(page))
+        if known:
+            there = np.array([token in known for token in page.tokens], dtype=np.float64)
+            found = np.bincount(page.token_block, there, len(page)).astype(np.float64)
         columns[f"{name}_share"] = found / np.maximum(page.words, 1.0)
         columns[f"of_{name}"] = np.minimum(found / max(len(known), 1), 1.5)
 
