@@ -68,6 +68,31 @@ def test_a_page_is_unchanged_although_its_main_text_became_shorter(
     assert after.result("/3")["decision"] == "changed"
 
 
+def test_the_first_pages_are_judged_again_at_the_end(crawls: tuple[Crawl, Crawl, Path]) -> None:
+    before, after, _ = crawls
+    known = before.stats["websegment/pages_of_known_sites"]
+    assert before.stats["websegment/revised"] == COUNT - known
+    assert "websegment/revised" not in after.stats
+    # Those that were delivered with another text say so once.
+    told = [item["url"] for item in after.items if item["websegment"]["revised"]]
+    first = [item["url"] for item in before.items if NOTE in item["websegment"]["main_text"]]
+    assert set(told) == {url for url in first if not url.endswith("/3")}
+
+
+def test_a_page_that_was_judged_again_is_not_dropped_as_unchanged(tmp_path: Path) -> None:
+    with Site({f"/{number}": numbered(number) for number in range(8)}) as site:
+        urls = [site.url(f"/{number}") for number in range(8)]
+        first = crawl(urls, SETTINGS, folder=tmp_path)
+        dropping = {**SETTINGS, "WEBSEGMENT_DROP_UNCHANGED": True}
+        second = crawl(urls, dropping, folder=tmp_path)
+        third = crawl(urls, dropping, folder=tmp_path)
+    late = {item["url"] for item in first.items if NOTE in item["websegment"]["main_text"]}
+    assert late
+    assert {item["url"] for item in second.items} == late
+    assert all(NOTE not in item["websegment"]["main_text"] for item in second.items)
+    assert not third.items
+
+
 def test_each_page_is_counted_once(crawls: tuple[Crawl, Crawl, Path]) -> None:
     with sqlite3.connect(crawls[2] / "pages.db") as database:
         pages = database.execute("SELECT template_pages FROM sites").fetchall()
