@@ -104,8 +104,10 @@ class Ending:
         return cls._of_crawler[crawler]
 
     def on_leave(self, abandon: Callable[[], None]) -> None:
-        """Have a function called when the crawl leaves."""
+        """Have a function called when the crawl leaves, at once if it does already."""
         self._to_abandon.append(abandon)
+        if self.leaving:
+            abandon()
 
     def leave(self) -> None:
         """Give up what is under way; its requests are put back for the resume."""
