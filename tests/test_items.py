@@ -155,7 +155,8 @@ TABLE = {**PLAIN, "CONCURRENT_REQUESTS": 1, "WEBSEGMENT_FLATTEN": True}
 
 
 def test_a_csv_feed_comes_back_through_pandas(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     feed = tmp_path / "items.csv"
     text = f'{prose(1)} "Quoted", and; a\ttab – 日本語.</p><p>={prose(2)}'
     routes: dict[str, str | Route] = {
