@@ -90,6 +90,15 @@ def test_what_is_shown_or_can_be_opened_is_readable(snapshotter, tmp_path):
     assert set(READABLE) - readable_cases(snapshotter, tmp_path, READABLE) == set()
 
 
+@pytest.mark.browser
+def test_a_page_that_shows_nothing_yet_has_its_text(snapshotter, tmp_path):
+    html = f"<!doctype html><body style='opacity:0'><h1>A note</h1><p>{prose(1, 80)}</p>"
+    page = analyze(render(snapshotter, tmp_path, html))
+    assert page.rendered
+    assert prose(1, 80) in page.main_text
+    assert page.words <= page.page_words
+
+
 MENU = "".join(f"<li><a href=/{n}>Menu entry {n}</a>" for n in range(9))
 FOOTER = "<footer><p>All rights reserved. <a href=/imprint>Imprint</a></p></footer>"
 

@@ -152,7 +152,9 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
         bits[tree.tag == tree.tags.index("br")] = 0
     cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
     first = [0, *cut.tolist(), len(nodes)]
-    is_main = np.isin(nodes, main[~_around(tree)[main]]).tolist()
+    marked = np.zeros(len(tree), dtype=bool)
+    marked[main] = True
+    is_main = (marked & ~_around(tree))[nodes].tolist()
     pieces = [tree.text_of(node) for node in nodes.tolist()]
     texts, kept = [], []
     for begin, end in pairwise(first):
@@ -168,8 +170,8 @@ def _around(tree: PageTree) -> NDArray[np.bool_]:
     """
     around = np.zeros(len(tree), dtype=bool)
     most = len(tree.text) / 2
-    names = [number for number, tag in enumerate(tree.tags) if tag in AROUND]
-    for node in np.flatnonzero(np.isin(tree.tag, names)).tolist():
+    named = np.array([tag in AROUND for tag in tree.tags], dtype=bool)
+    for node in np.flatnonzero(named[tree.tag]).tolist():
         end = int(tree.end[node])
         if tree.text_end[end - 1] - tree.text_start[node] < most:
             around[node:end] = True

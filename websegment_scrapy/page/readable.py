@@ -16,8 +16,9 @@ So what is hidden counts as readable when the page has a way to show it:
 
 What holds for an element holds for all in it, except for what is not displayed within something
 else that is hidden: it needs a way of its own. Text that is hidden in an element that is shown
-(indented out of its box, of no size) cannot be opened. Text in the colour of its background counts
-as shown: what else is behind it, such as an image, a capture does not know.
+(indented out of its box, of no size) cannot be opened. A page that shows no text at all waits for a
+script that did not come: nothing is known of it, and all its text counts. Text in the colour of
+its background counts as shown: what else is behind it, such as an image, a capture does not know.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def readable(
 ) -> list[bool]:
     """Say of each node of a rendered page whether a reader can get to see it."""
     openings = _Openings(nodes, visible, style, styles)
+    if not openings.texts[-1]:
+        return [True] * len(nodes)
     found = list(visible)
     for index, parent in enumerate(nodes.parent):
         if visible[index] or parent < 0:

@@ -180,8 +180,8 @@ class PageTree:
     def inside(self, *names: str) -> NDArray[np.bool_]:
         """Mark the elements of some names and all nodes in them."""
         marked = np.zeros(len(self) + 1, dtype=np.int64)
-        numbers = [number for number, tag in enumerate(self.tags) if tag in names]
-        elements = np.flatnonzero(np.isin(self.tag, numbers))
+        named = np.array([tag in names for tag in self.tags], dtype=bool)
+        elements = np.flatnonzero(named[self.tag])
         np.add.at(marked, elements, 1)
         np.add.at(marked, self.end[elements], -1)
         inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
