@@ -16,12 +16,11 @@ PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
-demo: .venv/installed ## crawl the example sites and show what was found; again: nothing new
+demo: .venv/installed ## crawl the example sites twice and show what was found
 	@$(BIN)/python .ci/bootstrap.py browser
-	@echo "Crawling the three example sites; this takes about a minute."
 	@if [ -s .venv/browser ]; then export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" render=always; \
 	else echo "Without a browser the site built by JavaScript stays empty."; render=never; fi; \
-	cd example_project && ../$(BIN)/scrapy crawl news -s DEMO_PORT=$(PORT) -s WEBSEGMENT_RENDER="$$render"
+	cd example_project && ../$(BIN)/python -m demo --port $(PORT) --render "$$render"
 
 test: .venv/installed ## check style and types, then run all tests (needs a browser)
 	@$(BIN)/python .ci/bootstrap.py browser --required
@@ -40,9 +39,10 @@ format: .venv/installed ## format the code and repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean: ## remove the demo's database, caches and builds (rm -r .venv removes the rest)
+clean: ## remove the demo's results, caches and builds (rm -r .venv removes the rest)
 	rm -f example_project/*.db example_project/*.db-wal example_project/*.db-shm
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis example_project/.scrapy
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf example_project/.scrapy example_project/results
 	find . -name .venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 .venv/installed: pyproject.toml

@@ -12,15 +12,14 @@ The Makefile calls it with the system's Python; it uses the standard library onl
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from running import run, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +34,9 @@ STAMP = VENV / "browser"
 SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START_SECONDS = 20.0
 """A healthy browser answers in about one second; a loaded machine may take longer."""
+INSTALL_SECONDS = 3600.0
+SHOWN_LINES = 20
+"""Of what pip said when it failed."""
 DOWNLOAD_SECONDS = 300.0
 CONNECT_MILLISECONDS = 5000
 """Per attempt, of which Playwright makes a few: an unreachable host costs half a minute."""
@@ -54,16 +56,18 @@ with sync_playwright() as playwright:
 def install() -> None:
     """Create the virtual environment, if need be, and install the package into it."""
     usable = "import pip, sys; sys.exit(sys.version_info < (3, 11))"
-    if _run([str(VENV_PYTHON), "-c", usable], seconds=60) is None:
+    if not run([str(VENV_PYTHON), "-c", usable], seconds=60).well:
         say(f"Creating {VENV.name} with Python {sys.version.split()[0]}")
-        if _run([sys.executable, "-m", "venv", "--clear", str(VENV)], seconds=300) is None:
+        if not run([sys.executable, "-m", "venv", "--clear", str(VENV)], seconds=300).well:
             sys.exit(
                 f"{sys.executable} -m venv fails: install Python's venv module (on Debian the "
                 "package python3-venv), or choose another Python with make PYTHON=…"
             )
     say("Installing the package and its development tools")
-    command = [str(VENV_PYTHON), "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[dev]"]
-    if subprocess.run(command, check=False).returncode:
+    command = [str(VENV_PYTHON), "-m", "pip", "install", "--editable", f"{ROOT}[dev]"]
+    pip = run(command, seconds=INSTALL_SECONDS, aloud=True)
+    if not pip.well:
+        say("\n".join(pip.printed.splitlines()[-SHOWN_LINES:]))
         sys.exit("pip could not install the package: see its messages above, then run make again")
 
 
@@ -82,7 +86,7 @@ def really_starts(executable: str, seconds: float = START_SECONDS) -> bool:
         ]
         if os.geteuid() == 0:
             command.insert(1, "--no-sandbox")  # Chromium's sandbox refuses to run as root
-        return "<p>it-starts</p>" in (_run(command, seconds=seconds) or "")
+        return "<p>it-starts</p>" in run(command, seconds=seconds).answer
 
 
 def find_browser(environ: Mapping[str, str], python: str) -> str | None:
@@ -117,14 +121,15 @@ def _sources(
         return [environ["WEBSEGMENT_CHROMIUM"]] if environ.get("WEBSEGMENT_CHROMIUM") else []
 
     def playwright() -> Sequence[str]:
-        printed = _run([python, "-c", PLAYWRIGHT_PATH], seconds=60) or ""
+        printed = run([python, "-c", PLAYWRIGHT_PATH], seconds=60).answer
         return [line for line in printed.splitlines() if Path(line).is_file()]
 
     def downloaded() -> Sequence[str]:
         say("Downloading Playwright's Chromium")
         waits = {"PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": str(CONNECT_MILLISECONDS)}
         command = [python, "-m", "playwright", "install", "chromium"]
-        if _run(command, seconds=DOWNLOAD_SECONDS, environ={**environ, **waits}) is not None:
+        waiting = {**environ, **waits}
+        if run(command, seconds=DOWNLOAD_SECONDS, environ=waiting, aloud=True).well:
             return playwright()
         say("The download failed; looking for a Chromium of the system")
         return []
@@ -139,8 +144,8 @@ def _sources(
         say("Installing the system's Chromium with apt-get")
         quiet = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
         for arguments in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-            command = ["apt-get", "-qq", *arguments]
-            if _run(command, seconds=APT_SECONDS, environ=quiet) is None:
+            command = ["apt-get", "-q", *arguments]
+            if not run(command, seconds=APT_SECONDS, environ=quiet, aloud=True).well:
                 return []
         return system()
 
@@ -164,41 +169,6 @@ def browser(environ: Mapping[str, str], *, required: bool) -> int:
         return 0
     print(NO_BROWSER, file=sys.stderr)
     return 1 if required else 0
-
-
-def say(sentence: str) -> None:
-    """Tell what is going on, on standard error."""
-    print(sentence, file=sys.stderr, flush=True)
-
-
-def _run(
-    command: Sequence[str], *, seconds: float, environ: Mapping[str, str] | None = None
-) -> str | None:
-    """Return what a command printed, or None when it failed or took too long.
-
-    It runs in a session of its own, so that what it started ends with it.
-    """
-    try:
-        process = subprocess.Popen(
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:
-        return None
-    with process:
-        try:
-            printed, _ = process.communicate(timeout=seconds)
-        except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                return None
-            raise
-    return printed.decode(errors="replace") if process.returncode == 0 else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -44,8 +44,12 @@ def start_crawl(
     *,
     spider: str = "tests.spiders.PageSpider",
     meta: dict[str, Any] | None = None,
+    own_group: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a crawl; its items go line by line to ``items.jsonl`` in ``folder``."""
+    """Start a crawl; its items go line by line to ``items.jsonl`` in ``folder``.
+
+    With ``own_group`` it leads a process group, as a command that was started in a terminal does.
+    """
     spec = {
         "urls": list(urls),
         "settings": settings,
@@ -61,6 +65,7 @@ def start_crawl(
             cwd=ROOT,
             stdout=log,
             stderr=log,
+            process_group=0 if own_group else None,
         )
 
 
@@ -139,6 +144,7 @@ def main() -> None:
     process.start()
     stats = crawler.stats.get_stats() if crawler.stats else {}
     (Path(spec["folder"]) / "stats.json").write_text(json.dumps(stats, default=str))
+    sys.exit(process.bootstrap_failed)  # as Scrapy's commands do
 
 
 if __name__ == "__main__":

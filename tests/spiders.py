@@ -8,9 +8,10 @@ from typing import Any
 
 import attrs
 import scrapy
+import scrapy.exceptions
 from scrapy.http import Response, TextResponse
 
-from websegment_scrapy import WebPage
+from websegment_scrapy import WebPage, belongs_to
 
 
 class PageSpider(scrapy.Spider):
@@ -102,3 +103,87 @@ class StayingSpider(PageSpider):
     def __init__(self, urls: list[str], meta: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(urls, meta, **kwargs)
         self.allowed_domains = sorted({url.split("/")[2].partition(":")[0] for url in urls})
+
+
+class PlainItems(PageSpider):
+    """Yields plain dictionaries with fields of its own; leaves one page out."""
+
+    name = "plain"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            meta = {"websegment": {"skip": True}} if url.endswith("/skipped") else {}
+            yield scrapy.Request(url, meta=meta)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield {"asked": response.request.url if response.request else None, "number": 1}
+
+
+class FlatItem(scrapy.Item):
+    url = scrapy.Field()
+    websegment_url = scrapy.Field()
+    websegment_decision = scrapy.Field()
+
+
+class FlatItems(PageSpider):
+    """Items that declare some of the flat fields."""
+
+    name = "flat"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield FlatItem(url=response.url)
+
+
+class AwaitingSpider(PageSpider):
+    """Awaits another page inside the callback; the item belongs to that one."""
+
+    name = "awaiting"
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
+        assert self.crawler.engine is not None
+        request = scrapy.Request(response.urljoin("/inner"))
+        inner = await self.crawler.engine.download_async(request)
+        yield WebPage.from_response(inner)
+        yield belongs_to({"url": f"{inner.url}#dict"}, inner)
+        yield belongs_to(DataclassItem(url=f"{inner.url}#dataclass"), inner)
+        yield belongs_to(DeclaredItem(url=f"{inner.url}#item"), inner)
+        yield {"url": f"{response.url}#outer"}
+
+
+class ChainSpider(PageSpider):
+    """One item from three pages, each in its own callback."""
+
+    name = "chain"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield from self.parse_next(response, {"url": response.url})
+
+    def parse_next(self, response: Response, item: dict[str, Any]) -> Iterator[Any]:
+        item = belongs_to(item, response)
+        following = response.css("a.next::attr(href)").get()
+        if following is None:
+            yield item
+        else:
+            yield response.follow(following, self.parse_next, cb_kwargs={"item": item})
+
+
+class Silent(PageSpider):
+    """Yields an item for some pages only, and fails on one."""
+
+    name = "silent"
+
+    def parse(self, response: Response) -> Any:
+        if response.url.endswith("/bad"):
+            raise RuntimeError("the spider's own")
+        return [{"url": response.url}] if response.url.endswith("/item") else None
+
+
+class UserDrops:
+    """A pipeline of the user's that drops or breaks items after ours."""
+
+    async def process_item(self, item: Any) -> Any:
+        if item["url"].endswith("/broken"):
+            raise RuntimeError("the user's own")
+        if item["url"].endswith("/unwanted"):
+            raise scrapy.exceptions.DropItem("the user's reason")
+        return item

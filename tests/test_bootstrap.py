@@ -1,11 +1,16 @@
-""".ci/bootstrap.py: which browser is chosen, with small scripts standing in for browsers."""
+""".ci/bootstrap.py: which browser is chosen, with small scripts standing in for browsers.
+
+And .ci/running.py: what is on the screen while commands run.
+"""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
+import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +23,15 @@ LACKS_LIBRARIES = "echo 'error while loading shared libraries' >&2; exit 127"
 
 
 @pytest.fixture
-def bootstrap() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bootstrap", ROOT / ".ci" / "bootstrap.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def bootstrap(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / ".ci")
+    return importlib.import_module("bootstrap")
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / ".ci")
+    return importlib.import_module("running")
 
 
 class Machine:
@@ -130,8 +137,8 @@ def test_apt_is_asked_last_and_only_by_root(
     found = bootstrap.find_browser(machine.environ, machine.python)
     assert found == str(machine.bin / "chromium")
     assert machine.logged().splitlines()[-2:] == [
-        "noninteractive -qq update",
-        "noninteractive -qq install -y --no-install-recommends chromium",
+        "noninteractive -q update",
+        "noninteractive -q install -y --no-install-recommends chromium",
     ]
 
 
@@ -205,6 +212,40 @@ def test_a_real_chromium_really_starts(bootstrap: ModuleType) -> None:
     found = named or shutil.which("chromium") or shutil.which("google-chrome")
     assert found, bootstrap.NO_BROWSER
     assert bootstrap.really_starts(found)
+
+
+SPEAKS = "echo Collecting one; sleep 1; printf 'Collecting \\033[2Jtwo\\n\\n'; sleep 1"
+
+
+def test_a_command_that_takes_long_has_a_line_every_few_seconds(
+    running: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(running, "LINE_SECONDS", 0.5)
+    ran = running.run(["/bin/sh", "-c", SPEAKS], seconds=60, aloud=True)
+    assert ran == running.Ran(True, "Collecting one\nCollecting \x1b[2Jtwo\n\n")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert all(re.fullmatch(r" +\d+ s  Collecting (one|\[2Jtwo)", line) for line in lines), lines
+
+
+def test_on_a_terminal_the_line_moves_all_the_time_and_is_removed(
+    running: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert running.run(["/bin/sh", "-c", SPEAKS], seconds=60, aloud=True).well
+    *drawn, last = capsys.readouterr().err.split("\r")
+    assert last == "\x1b[K"
+    assert len(drawn) >= 5
+    assert len(set(drawn)) >= 4
+    assert "Collecting one" in "".join(drawn)
+
+
+def test_what_a_command_said_that_failed_is_kept_and_a_missing_one_has_failed(
+    running: ModuleType,
+) -> None:
+    failed = running.run(["/bin/sh", "-c", "echo no index >&2; exit 3"], seconds=60, aloud=True)
+    assert (failed.well, failed.printed, failed.answer) == (False, "no index\n", "")
+    assert not running.run(["/nowhere/pip"], seconds=60).well
 
 
 def test_make_says_so_when_there_is_no_python(tmp_path: Path) -> None:

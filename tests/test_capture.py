@@ -215,13 +215,14 @@ def test_broken_values_are_none_not_errors():
         assert read_box(value) is None, value
     assert read_text("1 2 3 4;-;x;5 6 7 8;") == [(1, 2, 3, 4), None, None, (5, 6, 7, 8), None]
     good = (
-        '{"v":2,"width":1280,"height":9,"page_width":1280,"page_height":9,"styles":'
-        '[["block",1,"000000","",16,400,"arial",0,0,0,"static","none"]]}'
+        '{"v":3,"width":1280,"height":9,"page_width":1280,"page_height":9,"styles":'
+        '[["block",1,"000000","",16,400,"arial",0,0,0,"static","none",0,1]]}'
     )
     page = read_page(good)
     assert page is not None
     assert page.styles[0].font_family == "arial"
-    broken = (good.replace('"v":2', '"v":1'), good.replace("16", "[]"), good[:-3])
+    assert page.styles[0].pointer
+    broken = (good.replace('"v":3', '"v":2'), good.replace("16", "[]"), good[:-3])
     for value in ("", "[]", "{}", "null", *broken, good.replace(',"none"', ""), "[" * 100_000):
         assert read_page(value) is None, value[:80]
 

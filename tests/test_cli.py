@@ -13,6 +13,7 @@ import pytest
 
 from tests.site import Route, Site
 from tests.texts import page, prose
+from websegment_scrapy.cli.main import main
 
 KEYS = {"url", "engine", "title", "rendered", "main_text", "segments", "leaves"}
 
@@ -194,3 +195,15 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def test_what_a_command_needs_is_said_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "content").mkdir()
+    (tmp_path / "content" / "wcxb_dev.jsonl.xz").write_bytes(b"")
+    assert main(["evaluate", "extraction", "--data", str(tmp_path)]) == 2
+    assert "dragnet.jsonl.xz' does not exist" in capsys.readouterr().err
+    monkeypatch.setattr("websegment_scrapy.bench.server.find_spec", lambda name: None)
+    assert main(["bench", "store", "--database", "postgresql://127.0.0.1:9/none"]) == 2
+    assert 'pip install "websegment-scrapy[postgresql]"' in capsys.readouterr().err

@@ -17,9 +17,11 @@ from websegment_scrapy import analyze
 from websegment_scrapy.cli.main import build_parser
 from websegment_scrapy.config import PREFIX, Config, PageMeta
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
+from websegment_scrapy.crawl.results import RESULT_FIELDS
 from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
 from websegment_scrapy.dedup.signature import RECIPES, signature_of
 from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.decode import FORMATS
 from websegment_scrapy.segment.base import Segmenter
 from websegment_scrapy.segment.registry import engine_names
 from websegment_scrapy.store import PageRecord, Store
@@ -67,8 +69,8 @@ def test_every_stat_has_its_line() -> None:
     for stat in stats:
         if stat.startswith("websegment/render/"):
             assert f"`{stat.removeprefix('websegment/render/').split('/')[0]}" in RENDERING, stat
-        elif stat == "websegment/decision/":
-            assert "`websegment/decision/KIND`" in README
+        elif stat.endswith("/"):
+            assert f"`{stat}KIND`" in README, stat
         else:
             assert f"`{stat}`" in README, stat
 
@@ -85,6 +87,21 @@ def test_every_command_has_its_line() -> None:
     assert len(commands) >= 10
     for command in commands:
         assert f"`{command}" in README, command
+
+
+def test_every_kind_of_other_format_has_its_name() -> None:
+    (row,) = [row for row in table_rows(README) if row[0] == "`websegment/other_formats/KIND`"]
+    for kind in FORMATS:
+        assert f"`{kind}`" in row[1]
+
+
+def test_every_public_name_is_sorted_and_there() -> None:
+    import websegment_scrapy
+
+    names = websegment_scrapy.__all__
+    assert names == sorted(names)
+    for name in names:
+        assert getattr(websegment_scrapy, name).__doc__
 
 
 def test_every_engine_has_its_line() -> None:
@@ -104,7 +121,7 @@ def test_the_result_field_shown_is_the_one_written() -> None:
     described = f"{SegmentPipeline.__doc__}{DedupPipeline.__doc__}"
     for key in keys:
         assert f"``{key}``" in described, key
-    assert {"main_text", "title", "decision", "duplicate_of", "similarity"} <= keys
+    assert keys == {*RESULT_FIELDS, "segments"}
 
 
 def test_the_readme_queries_run(tmp_path: Path) -> None:

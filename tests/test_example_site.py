@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -21,9 +23,11 @@ import pytest
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 sys.path.insert(0, str(EXAMPLE))
 
+from demo.differences import common_runs, edits  # noqa: E402
 from demo.pages import respond  # noqa: E402
 from demo.report import PageResult, format_report  # noqa: E402
 from demo.server import WebServers  # noqa: E402
+from demo.ticker import Ticker  # noqa: E402
 from demo.truth import Truth, truth  # noqa: E402
 from demo.web import Edition, Site, load_sites, load_texts  # noqa: E402
 
@@ -175,6 +179,27 @@ def test_the_feed_reaches_all_pages_of_the_site_built_by_script(served: tuple[Si
         assert len(shell.find("body").text_content().split()) < 5
 
 
+def test_a_week_later_one_text_is_replaced_one_edited_and_every_footer_new(
+    sites: tuple[Site, ...],
+) -> None:
+    later = load_sites(8651, later=True)
+    assert (later[0], later[2]) == (sites[0], sites[2])
+    before, after = sites[1], later[1]
+    assert set(before.pages) - set(after.pages) == {"/2024/07/soup/"}
+    assert set(after.pages) - set(before.pages) == {"/2024/07/harbour-crane/"}
+    edited = [
+        path
+        for path, page in after.pages.items()
+        if page.edition and path in before.pages and page.edition != before.pages[path].edition
+    ]
+    assert edited == ["/2024/08/pocket-knife/"]
+    for path in after.pages:
+        answer = respond(after, path)
+        assert answer is not None
+        assert after.footer in answer[1]
+        assert before.footer not in answer[1]
+
+
 def test_the_same_request_gets_the_same_answer(served: tuple[Site, ...]) -> None:
     for site in served:
         for path in ("/", "/style.css", "/robots.txt", *list(site.pages)[:3]):
@@ -196,6 +221,8 @@ def test_a_running_demo_web_is_used_and_any_other_server_is_named(
     again.start()
     again.stop()
     assert get(f"{served[0].origin}/")
+    with pytest.raises(OSError, match=f"port {served[0].port} is taken .* DEMO_PORT"):
+        WebServers(served[0].port, later=True).start()
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=f"port {port} is taken .* DEMO_PORT"):
@@ -240,7 +267,7 @@ def test_the_report_counts_decisions_duplicates_and_stripped_words() -> None:
         r"^  0\.97  Gazette /print/kettle\.html +Gazette /news/kettle\.html$", report, re.MULTILINE
     )
     assert re.search(r"^Gazette +50 +2  Front page Earlier link", report, re.MULTILINE)
-    assert "websegment dedup summary --database sqlite:///x.db" in report
+    assert report.endswith("\n\nThe decisions are in sqlite:///x.db.")
     assert "\x1b" not in report
 
 
@@ -249,8 +276,63 @@ def test_the_report_fits_a_hundred_columns_and_says_when_nothing_is_new() -> Non
     copy = {"duplicate_of": f"http://127.0.0.1:8651{long}", "similarity": 1.0}
     first = format_report([page_result(long, "duplicate", **copy)] * 70, {}, "sqlite:///x.db", 1)
     second = format_report([page_result(long, "unchanged", **copy)] * 70, {}, "sqlite:///x.db", 1)
-    tables = [line for line in first.splitlines() if not line.startswith("  cd ")]
-    assert max(map(len, tables)) <= 100
+    assert max(map(len, first.splitlines())) <= 100
     assert "New duplicates: 70\n" in first
-    assert "  and 10 more\n" in first
+    assert "  and 62 more\n" in first
     assert "New duplicates: 0; known from before: 70\n" in second
+    assert "Stripped most" in first
+    assert "Stripped most" not in second
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what was drawn, and tells when it was drawn some times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = 0
+        self.drawn_often = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.drawn += 1
+        if self.drawn == 5:
+            self.drawn_often.set()
+        return super().write(text)
+
+
+def test_on_a_terminal_the_line_moves_by_itself_and_is_removed() -> None:
+    terminal = Terminal()
+    ticker = Ticker(terminal)
+    ticker.saying = "3 of 87 pages"
+    ticker.start()
+    assert terminal.drawn_often.wait(60)
+    ticker.stop()
+    *drawn, last = terminal.getvalue().split("\r")
+    assert last == "\x1b[K"
+    assert len(set(drawn)) >= 4
+    assert all(re.fullmatch(r"[-|/\\] +\d+ s  3 of 87 pages\x1b\[K", line) for line in drawn)
+
+
+def test_a_line_that_never_began_ends_too() -> None:
+    Ticker(io.StringIO()).stop()
+
+
+def test_words_that_happen_to_be_the_same_do_not_break_a_difference() -> None:
+    one = "the clerk has worked here since the steam heating and says so".split()
+    other = "the clerk has worked here for ever in the attic and says so too".split()
+    assert common_runs(one, other) == [
+        (True, one[:5], other[:5]),
+        (False, one[5:], other[5:]),
+    ]
+
+
+def test_edits_are_whole_sentences() -> None:
+    before = "Title\nIt has a saw. It is in the drawer. It is old."
+    after = "Title\nIt has a saw. My niece has it. It is old.\nA note"
+    assert edits(before, after) == [
+        ("-", "It is in the drawer."),
+        ("+", "My niece has it."),
+        ("+", "A note"),
+    ]

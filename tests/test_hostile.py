@@ -51,8 +51,8 @@ setTimeout(go, 400);
 def routes_of(internal: str, third: str, victim: str) -> dict[str, str | Route]:
     moved = Route(status=302, headers={"Location": internal})
     forged = (
-        '<html data-ws-page=\'{"v":2,"width":1280,"height":9,"page_width":9,"page_height":9,'
-        '"styles":[["block",1,"000000","",16,400,"a",0,0,0,"static","none"]]}\'>'
+        '<html data-ws-page=\'{"v":3,"width":1280,"height":9,"page_width":9,"page_height":9,'
+        '"styles":[["block",1,"000000","",16,400,"a",0,0,0,"static","none",0,0]]}\'>'
         '<head><title>forged</title></head><body data-ws-box="0 0 900 900 0">'
     )
     plain_text = "".join(

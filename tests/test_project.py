@@ -130,3 +130,20 @@ def test_rendering_without_a_browser_goes_on_from_plain_html(tmp_path: Path) -> 
         reasons = database.execute("SELECT DISTINCT render_error FROM pages").fetchall()
     database.close()
     assert reasons == [("no browser",)]
+
+
+def test_scrapy_parse_shows_what_the_pipelines_add(tmp_path: Path) -> None:
+    project = make_project(tmp_path, "WEBSEGMENT_RENDER = 'never'", "WEBSEGMENT_WORKERS = 1")
+    with Site({"/1": page(prose(1), "First")}) as site:
+        shown = run(
+            *("scrapy", "parse", "--spider=shop", "-a", f"start_url={site.url('/1')}"),
+            *("--pipelines", "--nocolour", site.url("/1")),
+            folder=project,
+        )
+    assert "'decision': 'new'" in shown
+    assert " ".join(prose(1).split()[:4]) in shown
+    with sqlite3.connect(project / "websegment.db") as database:
+        assert database.execute("SELECT url, decision FROM pages").fetchall() == [
+            (site.url("/1"), "new")
+        ]
+    database.close()

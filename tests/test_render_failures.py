@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from tests.crawling import crawl as run_crawl
 from tests.site import Route, Site
 from tests.test_render import PAGE, crawl
 
@@ -61,6 +62,8 @@ def test_pages_that_never_finish_come_as_plain_html_and_leave_nothing_open(tmp_p
     assert "net::ERR_SOCKS_CONNECTION_FAILED" in got[dead]["websegment"]["render_error"]
     assert stats["websegment/render/fallback"] == 6
     assert stats["websegment/render/retried"] == 4
+    # what a page is called is no name of a stat, or there would be one for each page
+    assert not [name for name in stats if "127.0.0.1" in name]
     assert stats["websegment/render/pages"] == 4
     assert "websegment/render/unclosed" not in stats
     assert left["pages"] == 0
@@ -87,19 +90,29 @@ def test_a_killed_browser_is_started_again_and_no_page_is_lost(tmp_path):
     assert result["left"]["contexts"] == 1
 
 
-def test_without_a_browser_the_crawl_goes_on_and_says_so_once(tmp_path):
+def test_without_a_browser_the_crawl_goes_on_and_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.delenv("WEBSEGMENT_CHROMIUM", raising=False)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
     with Site({"/a": PAGE.format("a"), "/b": PAGE.format("b")}) as site:
-        result = crawl(
-            tmp_path,
-            [site.url("/a"), site.url("/b")],
-            settings={"WEBSEGMENT_CHROMIUM": str(tmp_path / "no-such-chromium")},
-        )
+        result = crawl(tmp_path, [site.url("/a"), site.url("/b")])
     assert [item["type"] for item in result["items"]] == ["HtmlResponse", "HtmlResponse"]
     for item in result["items"]:
         assert item["websegment"] == {"render_error": "no browser"}
     assert result["stats"]["websegment/render/unavailable"] == 1
-    assert result["log"].count("WEBSEGMENT_CHROMIUM") == 2, "one line: the value and the remedy"
+    assert result["log"].count("WEBSEGMENT_CHROMIUM") == 1, "one line with the remedy"
     assert "playwright install chromium" in result["log"]
+
+
+def test_a_named_browser_that_does_not_exist_stops_the_crawl_at_its_start(tmp_path):
+    named = str(tmp_path / "no-such-chromium")
+    done = run_crawl(["http://127.0.0.1:9/"], {"WEBSEGMENT_CHROMIUM": named})
+    assert done.status != 0
+    assert f"WEBSEGMENT_CHROMIUM is {named!r}, not a program" in done.log
+    assert "playwright install chromium" in done.log
+    assert done.items == []
+    unrendered = {"WEBSEGMENT_CHROMIUM": named, "WEBSEGMENT_RENDER": "never"}
+    assert run_crawl([], unrendered).status == 0
 
 
 def test_a_follow_up_with_copied_meta_is_rendered_although_its_origin_failed(tmp_path):

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.test_store_support import (
     words_of,
 )
 from websegment_scrapy.cli.main import main
+from websegment_scrapy.cli.resign import _url_and_text
 from websegment_scrapy.dedup.signature import RECIPES, Recipe
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store import PageRecord, Store, lifecycle, merging
@@ -170,6 +172,19 @@ def test_what_has_no_text_or_another_text_is_told(database_url: str, tmp_path: P
             pytest.raises(StoreMismatch, match=r"1 pages .* former recipe"),
         ):
             merging.merge(store.database, target)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"url": "http://a.example/", "main_text": "words"},
+        {"url": "http://a.example/", "websegment": {"main_text": "words"}},
+        {"url": "own", "websegment": {"url": "http://a.example/", "main_text": "words"}},
+        {"websegment_url": "http://a.example/", "websegment_main_text": "words"},
+    ],
+)
+def test_items_of_every_form_say_their_page_and_text(item: dict[str, Any]) -> None:
+    assert _url_and_text(json.dumps(item), "websegment") == ("http://a.example/", "words")
 
 
 def test_the_command_reads_exported_items(

@@ -84,6 +84,15 @@ def test_training_again_gives_the_same_bytes(sites: Path, models: Path, tmp_path
         assert (tmp_path / name).read_bytes() == (models / name).read_bytes()
 
 
+def test_the_installed_models_are_written_over_only_on_request(
+    sites: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "templates", "--layout", "static", "--sites", str(sites)])
+    assert ended.value.code == 2
+    assert "one of the arguments -o/--output --install is required" in capsys.readouterr().err
+
+
 def test_a_crawls_database_says_what_a_site_repeats(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'crawl.db'}"
     saved = tmp_path / "saved"

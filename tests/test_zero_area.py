@@ -13,7 +13,7 @@ from websegment_scrapy.page.capture import CAPTURE_VERSION, Captured
 from websegment_scrapy.segment.registry import engine_names
 
 MARK = "c0ffee"
-STYLE = ["block", True, "000000", "", 16, 400, "serif", False, False, False, "static", "none"]
+STYLE = ["block", 1, "000000", "", 16, 400, "serif", 0, 0, 0, "static", "none", 0, 0]
 WORDS = "The ferry leaves the harbour at noon, and whoever is late waits for the evening one. "
 
 

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from websegment_scrapy.addon import Addon
     from websegment_scrapy.analysis import Analysis, AnalyzedPage, analyze
     from websegment_scrapy.config import Config
-    from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline, NearDuplicate
+    from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline, NearDuplicate, Unchanged
+    from websegment_scrapy.crawl.log_lines import ShortLogFormatter
     from websegment_scrapy.crawl.pressure import PressureMiddleware
-    from websegment_scrapy.crawl.remember import RememberResponseMiddleware
+    from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
     from websegment_scrapy.crawl.render import RenderMiddleware
     from websegment_scrapy.crawl.revision import page_revised
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
-    from websegment_scrapy.items import WebPage
+    from websegment_scrapy.items import WebPage, belongs_to
 
 __all__ = [
     "Addon",
@@ -29,11 +30,15 @@ __all__ = [
     "DedupPipeline",
     "NearDuplicate",
     "PressureMiddleware",
+    "RecordPagesMiddleware",
     "RememberResponseMiddleware",
     "RenderMiddleware",
     "SegmentPipeline",
+    "ShortLogFormatter",
+    "Unchanged",
     "WebPage",
     "analyze",
+    "belongs_to",
     "page_revised",
 ]
 
@@ -45,11 +50,15 @@ _HOMES = {
     "DedupPipeline": "crawl.dedup_pipeline",
     "NearDuplicate": "crawl.dedup_pipeline",
     "PressureMiddleware": "crawl.pressure",
+    "RecordPagesMiddleware": "crawl.remember",
     "RememberResponseMiddleware": "crawl.remember",
     "RenderMiddleware": "crawl.render",
     "SegmentPipeline": "crawl.segment_pipeline",
+    "ShortLogFormatter": "crawl.log_lines",
+    "Unchanged": "crawl.dedup_pipeline",
     "WebPage": "items",
     "analyze": "analysis",
+    "belongs_to": "items",
     "page_revised": "crawl.revision",
 }
 

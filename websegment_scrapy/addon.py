@@ -12,8 +12,9 @@ from scrapy.exceptions import NotConfigured
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
 from websegment_scrapy.crawl.handler import render_settings
+from websegment_scrapy.crawl.log_lines import ShortLogFormatter
 from websegment_scrapy.crawl.pressure import PressureMiddleware
-from websegment_scrapy.crawl.remember import RememberResponseMiddleware
+from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
 from websegment_scrapy.crawl.render import RenderMiddleware
 from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
 
@@ -30,12 +31,15 @@ COMPONENTS = (
     ("ITEM_PIPELINES", DedupPipeline, 200),
 )
 
+NEAREST_TO_SPIDER = 990
+
 
 class Addon:
     """Scrapy add-on: ``ADDONS = {"websegment_scrapy.Addon": 500}``.
 
     It adds the middlewares and the pipelines where the user's settings do not place (or,
-    with ``None``, disable) them already, and the download handlers that rendering needs.
+    with ``None``, disable) them already, the download handlers that rendering needs, and a log
+    formatter with short lines where ``LOG_FORMATTER`` is not set.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -45,5 +49,10 @@ class Addon:
             raise NotConfigured("WEBSEGMENT_ENABLED is off")
         for name, component, position in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, position)
+        if config.record == "pages":
+            settings.setdefault_in_component_priority_dict(
+                "SPIDER_MIDDLEWARES", RecordPagesMiddleware, NEAREST_TO_SPIDER
+            )
+        settings.set("LOG_FORMATTER", ShortLogFormatter, priority="addon")
         for name, value in render_settings(config).items():
             settings.set(name, value, priority="addon")

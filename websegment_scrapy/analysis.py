@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.config import Config
+from websegment_scrapy.dedup.fingerprint import fingerprint_of
 from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.extract.dossier import Dossier, dossier_of
@@ -20,7 +21,9 @@ from websegment_scrapy.extract.main_text import (
     assign_roles,
     kept_text,
     largest_segment,
+    page_words,
     roles_by_templateness,
+    told_text,
 )
 from websegment_scrapy.extract.title import page_title
 from websegment_scrapy.page.build import build_tree
@@ -61,7 +64,8 @@ class Analysis:
     main_text
         The text that is not template; empty when there is none.
     words, page_words
-        Words of the main text and of the whole page.
+        Words of the main text, and of all text of the page that can be read: what is shown, what
+        can be opened, and what it tells machines when that is its main text.
     segments
         All segments, in document order.
     signature
@@ -69,6 +73,8 @@ class Analysis:
     page_hash
         16 bytes that are equal for pages whose main text has the same words when their site's
         verdict is left aside: what a page says does not change because its site becomes known.
+    fingerprint
+        What the page says, block by block: `dedup.fingerprint.same_page` compares two visits.
     parts
         What the page adds to its site's counts, when that was asked for.
     dossier
@@ -88,6 +94,7 @@ class Analysis:
     segments: tuple[Segment, ...]
     signature: Signature
     page_hash: bytes = b""
+    fingerprint: bytes = b""
     parts: PageParts | None = None
     dossier: bytes | None = None
     document_hash: bytes = b""
@@ -210,9 +217,11 @@ def analyze(
     dossier = None
     if hashed is None:
         text = alone = kept_text(tree, templates)
+        told = told_text(tree)
     else:
         dossier = dossier_of(tree, templates, outline_of(tree, hashed))
         text, alone = dossier.text(site), dossier.text(None)
+        told = dossier.told
     found = signature_of(text, RECIPES[signature])
     return AnalyzedPage(
         url=url,
@@ -221,10 +230,11 @@ def analyze(
         rendered=tree.layout == "rendered",
         main_text=text,
         words=found.words,
-        page_words=sum(segment.words for segment in segments),
+        page_words=page_words(tree, segments) + (0 if len(templates.main) else found.words),
         segments=segments,
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
+        fingerprint=fingerprint_of(tree, templates.main, told).to_bytes(),
         parts=describe_parts(tree, hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),
@@ -281,5 +291,5 @@ def read_document(
         return html
     if isinstance(html, bytes):
         html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html)
+    refuse_other_formats(html, content_type)
     return html

@@ -22,6 +22,7 @@ META_KEY = "websegment"
 RENDER_MODES = ("always", "never")
 MAIN_TEXTS = ("learned", "pagelevel", "largest")
 SIGNATURE_KINDS = ("minhash", "shingles")
+RECORDED = ("items", "pages")
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "none", "")
 
@@ -89,6 +90,12 @@ class Config:
         Put only the main text and the decision on the item, no segments.
     field
         The item field that receives the result.
+    flatten
+        Instead of that one field write flat ones, ``websegment_url``, ``websegment_decision`` and
+        so on, for CSV and other tables; segments are left out.
+    record
+        ``"items"``: pages that yield items are analysed and stored; ``"pages"``: all HTML pages
+        that reach a callback of the spider.
     workers
         Processes that analyse pages; by default as many as there are cores.
     page_timeout
@@ -121,6 +128,8 @@ class Config:
     site_min_pages: int = 8
     main_text_only: bool = False
     field: str = "websegment"
+    flatten: bool = False
+    record: Literal["items", "pages"] = "items"
     workers: int = 0
     page_timeout: float = 30.0
     page_memory: int = 1024
@@ -130,6 +139,7 @@ class Config:
         _one_of("render", self.render, RENDER_MODES)
         _one_of("main_text", self.main_text, MAIN_TEXTS)
         _one_of("signature", self.signature, SIGNATURE_KINDS)
+        _one_of("record", self.record, RECORDED)
         _in_range("render_timeout", self.render_timeout, 0.1, 3600)
         _in_range("render_retries", self.render_retries, 0, 100)
         _in_range("render_settle", self.render_settle, 0, 60)

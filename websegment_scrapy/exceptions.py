@@ -6,6 +6,7 @@ __all__ = [
     "AnalysisError",
     "BrowserNotFound",
     "ConfigError",
+    "NoSuchBrowser",
     "NotHtml",
     "StoreError",
     "StoreMismatch",
@@ -27,7 +28,14 @@ class AnalysisError(WebsegmentError):
 
 
 class NotHtml(AnalysisError):
-    """The body is something else than HTML, whatever its content type says."""
+    """The body is something else than HTML, whatever its content type says.
+
+    ``kind`` is one of the few kinds of formats that are counted (``page.decode.FORMATS``).
+    """
+
+    def __init__(self, message: str, kind: str = "binary") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class UnknownEngine(ConfigError):
@@ -36,6 +44,10 @@ class UnknownEngine(ConfigError):
 
 class BrowserNotFound(WebsegmentError):
     """No Chromium could be found on this machine."""
+
+
+class NoSuchBrowser(BrowserNotFound, ConfigError):
+    """The Chromium that was named does not exist; no other is taken in its place."""
 
 
 class StoreError(WebsegmentError):

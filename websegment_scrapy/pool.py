@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.frames import BadAnswer, read_answer, size_of, write_task
+from websegment_scrapy.shielding import shielded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-__all__ = ["AnalysisPool"]
+__all__ = ["Abandoned", "AnalysisPool"]
 
 START_TIMEOUT = 120.0
 CLOSE_TIMEOUT = 5.0
@@ -35,6 +36,10 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+class Abandoned(AnalysisError):
+    """A task was given up with its pool; that says nothing about its page."""
 
 
 class AnalysisPool:
@@ -56,6 +61,8 @@ class AnalysisPool:
         self._limit = memory * 2**20
         self._tasks: queue.SimpleQueue[tuple[Any, Any, Future[Any]] | None] = queue.SimpleQueue()
         self._closed = False
+        self._abandoned = False
+        self._workers: set[subprocess.Popen[bytes]] = set()
         self._threads = [
             threading.Thread(target=self._serve, name=f"websegment-{number}", daemon=True)
             for number in range(workers)
@@ -72,6 +79,8 @@ class AnalysisPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind is not None:
+            self.abandon()
         self.close()
 
     def submit(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> Future[_R]:
@@ -82,6 +91,8 @@ class AnalysisPool:
         """
         if kwargs:
             raise TypeError("AnalysisPool.submit takes positional arguments only")
+        if self._abandoned:
+            raise Abandoned("the analysis pool was abandoned")
         if self._closed:
             raise AnalysisError("the analysis pool is closed")
         future: Future[_R] = Future()
@@ -126,6 +137,19 @@ class AnalysisPool:
         for thread in self._threads:
             thread.join()
 
+    def abandon(self) -> None:
+        """End all processes at once; what they were at, and what waits, fails as `Abandoned`."""
+        self._closed = self._abandoned = True
+        with contextlib.suppress(queue.Empty):
+            while True:
+                task = self._tasks.get_nowait()
+                if task is not None and task[2].set_running_or_notify_cancel():
+                    task[2].set_exception(Abandoned("the analysis was given up before it began"))
+        for _ in self._threads:
+            self._tasks.put(None)
+        for worker in tuple(self._workers):
+            worker.kill()
+
     def _serve(self) -> None:
         """Feed one worker process: the body of each of the pool's threads."""
         worker: subprocess.Popen[bytes] | None = None
@@ -143,14 +167,18 @@ class AnalysisPool:
                         worker = self._start()
                     value, retire = self._exchange(worker, (function, arguments))
                 except AnalysisError as error:
-                    worker = self._end(worker)
-                    future.set_exception(error)
+                    self._end(worker)
+                    worker = None
+                    given_up = Abandoned(f"the analysis was given up: {error}")
+                    future.set_exception(given_up if self._abandoned else error)
                 except Exception as error:  # unpicklable arguments: the caller's to know
-                    worker = self._end(worker)
+                    self._end(worker)
+                    worker = None
                     future.set_exception(AnalysisError(f"{type(error).__name__}: {error}"))
                 else:
                     if retire:
-                        worker = self._end(worker)
+                        self._end(worker)
+                        worker = None
                     if isinstance(value, AnalysisError):
                         future.set_exception(value)
                     else:
@@ -159,16 +187,20 @@ class AnalysisPool:
             self._end(worker)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "websegment_scrapy.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={
-                **os.environ,
-                **_ONE_THREAD,
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-        )
+        with shielded():
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "websegment_scrapy.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={
+                    **os.environ,
+                    **_ONE_THREAD,
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                },
+            )
+        self._workers.add(worker)
+        if self._abandoned:
+            worker.kill()
         with _deadline(worker, START_TIMEOUT):
             try:
                 write_task(cast("Any", worker.stdin), (list(sys.path), self._memory))
@@ -205,10 +237,10 @@ class AnalysisPool:
             return AnalysisError(value), retire
         return value, retire
 
-    @staticmethod
-    def _end(worker: subprocess.Popen[bytes] | None) -> None:
+    def _end(self, worker: subprocess.Popen[bytes] | None) -> None:
         if worker is None:
             return
+        self._workers.discard(worker)
         with contextlib.suppress(OSError):
             cast("Any", worker.stdin).close()
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from typing import IO, Any
 
@@ -23,6 +24,9 @@ YOUNG_OBJECTS = 100_000
 """Objects made before garbage is collected: the analysis of a page leaves no cycles behind, and
 Python's default would go through the tree of a large page again and again."""
 
+PR_SET_PDEATHSIG = 1
+"""Linux, ``prctl(2)``: the signal that a process gets when the thread that started it ends."""
+
 RETIRE_GROWTH = 256 * 2**20
 """Bytes of resident memory above the start at which a worker makes room for a fresh one."""
 
@@ -37,6 +41,7 @@ def main() -> None:
 
 
 def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
+    _end_with(os.getppid())
     path, memory = read_task(tasks)
     sys.path[:] = path
     os.nice(NICENESS)
@@ -76,6 +81,23 @@ def _run(tasks: IO[bytes]) -> tuple[str, Any]:
         return "error", str(error)
     except Exception as error:  # a bug on one page must not end the crawl
         return "error", f"{type(error).__name__}: {error}"
+
+
+def _end_with(parent: int) -> None:
+    """Be killed when the parent is, where the system can: a task that hangs sees no end of input.
+
+    SIGINT and SIGTERM do not reach this process (`shielding`); they are the parent's to handle.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:  # it was faster
+        os._exit(1)
 
 
 def _limit_memory(extra: int) -> None:

@@ -87,7 +87,14 @@ def _html(site: Site, page: Page) -> str:
     most_read = "\n".join(
         f'<li><a href="{e.path}">{escape(e.headline)}</a></li>' for e in site.editions[1:20:4]
     )
-    return _template(site, "layout", title=escape(page.title), body=body, most_read=most_read)
+    return _template(
+        site,
+        "layout",
+        title=escape(page.title),
+        body=body,
+        most_read=most_read,
+        footer=escape(site.footer),
+    )
 
 
 def _article(site: Site, page: Page, template: str) -> str:

@@ -34,10 +34,10 @@ logger = logging.getLogger(__name__)
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server_version = SERVER_NAME
 
-    def __init__(self, *args: Any, site: Site) -> None:
+    def __init__(self, *args: Any, site: Site, server_name: str) -> None:
         self.site = site
+        self.server_version = server_name
         super().__init__(*args)
 
     def do_GET(self) -> None:
@@ -71,19 +71,23 @@ class WebServers:
     ----------
     first_port
         Port of the first site.
+    later
+        Serve the sites as they are a week later.
     """
 
-    def __init__(self, first_port: int = FIRST_PORT) -> None:
-        self.sites = load_sites(first_port)
+    def __init__(self, first_port: int = FIRST_PORT, *, later: bool = False) -> None:
+        self.sites = load_sites(first_port, later=later)
+        self._name = SERVER_NAME + ("-later" if later else "")
         self._servers: list[_Server] = []
 
     def start(self) -> None:
-        """Serve in the background; leave the ports to a demo web that already runs there."""
+        """Serve in the background; leave the ports to the same web where it already runs."""
         for site in self.sites:
+            answer = partial(_Handler, site=site, server_name=self._name)
             try:
-                server = _Server((HOST, site.port), partial(_Handler, site=site))
+                server = _Server((HOST, site.port), answer)
             except OSError as error:
-                if _is_demo(site.port):
+                if _server_at(site.port) == self._name:
                     continue
                 self.stop()
                 raise OSError(
@@ -102,27 +106,32 @@ class WebServers:
 
 
 class DemoWeb:
-    """Scrapy extension that serves the example sites as long as the crawl runs."""
+    """Scrapy extension that serves the example sites as long as the crawl runs.
 
-    def __init__(self, first_port: int) -> None:
-        self.servers = WebServers(first_port)
+    Settings: ``DEMO_PORT``, the first of three ports; ``DEMO_LATER``, the sites a week later.
+    """
+
+    def __init__(self, servers: WebServers) -> None:
+        self.servers = servers
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Start serving before the first request is made."""
-        web = cls(crawler.settings.getint("DEMO_PORT", FIRST_PORT))
+        port, later = crawler.settings.getint("DEMO_PORT"), crawler.settings.getbool("DEMO_LATER")
+        web = cls(WebServers(port, later=later))
         web.servers.start()
         crawler.signals.connect(web.servers.stop, signal=signals.engine_stopped)
         return web
 
 
-def _is_demo(port: int) -> bool:
+def _server_at(port: int) -> str:
+    """Return how the server at a port names itself (its name and its Python's)."""
     connection = HTTPConnection(HOST, port, timeout=2)
     try:
         connection.request("GET", "/robots.txt")
-        return SERVER_NAME in (connection.getresponse().getheader("Server") or "")
+        return (connection.getresponse().getheader("Server") or "").partition(" ")[0]
     except (OSError, HTTPException):
-        return False
+        return ""
     finally:
         connection.close()
 

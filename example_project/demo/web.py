@@ -1,7 +1,7 @@
 """The three example sites and the pages they have.
 
 The texts are stored once (``web/texts``), and ``web/sites.toml`` says which site publishes which
-of them with which small changes.
+of them with which small changes, and what one of the sites has changed a week later.
 """
 
 from __future__ import annotations
@@ -10,9 +10,23 @@ import tomllib
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["HOST", "SITES", "WEB", "Edition", "Page", "Site", "Text", "load_sites", "load_texts"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "HOST",
+    "SITES",
+    "WEB",
+    "Edition",
+    "Page",
+    "Site",
+    "Text",
+    "load_sites",
+    "load_texts",
+    "site_names",
+]
 
 WEB = Path(__file__).parent.parent / "web"
 HOST = "127.0.0.1"
@@ -65,6 +79,7 @@ class Site:
     key: str
     name: str
     about: str
+    footer: str
     port: int
     editions: tuple[Edition, ...]
     printable: frozenset[str]
@@ -93,13 +108,40 @@ def load_texts() -> dict[str, Text]:
     return texts
 
 
-def load_sites(first_port: int) -> tuple[Site, ...]:
-    """Put the three sites together; they live on ``first_port`` and the two ports after it."""
+def load_sites(first_port: int, *, later: bool = False) -> tuple[Site, ...]:
+    """Put the three sites together.
+
+    Parameters
+    ----------
+    first_port
+        Port of the first site; the others live on the two ports after it.
+    later
+        As they are a week later, with what ``sites.toml`` has under ``later``.
+    """
     texts = load_texts()
     described = tomllib.loads((WEB / "sites.toml").read_text(encoding="utf-8"))
+    if later:
+        described = {key: _a_week_later(site) for key, site in described.items()}
     return tuple(
         _site(key, described[key], texts, first_port + number) for number, key in enumerate(SITES)
     )
+
+
+def site_names(sites: Iterable[Site]) -> dict[str, str]:
+    """Return the short name of each site by its host and port."""
+    return {f"{HOST}:{site.port}": site.key.capitalize() for site in sites}
+
+
+def _a_week_later(described: dict[str, Any]) -> dict[str, Any]:
+    """Return a site's description with its later changes: one text for another, corrections."""
+    later = described.get("later", {})
+    replaced = later.get("replaced", {})
+    return {
+        **described,
+        "texts": [replaced.get(name, name) for name in described["texts"]],
+        "corrections": [*described.get("corrections", ()), *later.get("corrections", ())],
+        "footer": later.get("footer", described.get("footer", "")),
+    }
 
 
 _ARTICLE_PATH = {
@@ -155,6 +197,7 @@ def _site(key: str, described: dict[str, Any], texts: dict[str, Text], port: int
         key=key,
         name=described["name"],
         about=" ".join(described["about"].split()),
+        footer=described.get("footer", ""),
         port=port,
         editions=editions,
         printable=printable,

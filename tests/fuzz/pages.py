@@ -71,4 +71,5 @@ def _style(rng: Random) -> list[object]:
         rng.choice(("", "", "eeeeee")), rng.choice((16, 12.5, 0, 1e9)), rng.choice((400, 700, 0)),
         rng.choice(("serif", "arial", "")), rng.random() < 0.1, rng.random() < 0.1,
         rng.random() < 0.1, rng.choice(("static", "absolute")), rng.choice(("none", "left")),
+        rng.random() < 0.1, rng.random() < 0.1,
     ]  # fmt: skip

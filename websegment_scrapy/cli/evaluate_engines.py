@@ -178,12 +178,12 @@ def run_dedup(args: argparse.Namespace) -> int:
     data = data_directory(args.data)
     results: list[DedupResult] = []
     pairs = {name: list(islice(neardup_pairs(data, name), args.limit)) for name in names}
+    pages = {name: neardup_pages(data, name) for name in names}
     with _pool(args) as pool:
         for name in names:
-            pages = neardup_pages(data, name)
             result = evaluate_dedup(
                 name,
-                pages,
+                pages[name],
                 pairs[name],
                 engines,
                 pool,

@@ -98,8 +98,10 @@ def run_extraction(args: argparse.Namespace) -> int:
     if args.folds < 2:
         raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
     data, results = data_directory(args.data), []
-    for name in args.sets or CONTENT_SETS:
-        pages = list(islice(content_pages(data, name), args.limit))
+    # All are opened before anything is measured: one that is missing is said at once.
+    sets = {name: content_pages(data, name) for name in args.sets or CONTENT_SETS}
+    for name, found in sets.items():
+        pages = list(islice(found, args.limit))
         learned = name == TRAINING_SET
         results.append(
             evaluate_extraction(

@@ -1,6 +1,7 @@
 """The command ``websegment`` (also ``scrapy websegment``).
 
-Exit status 0: done; 1: a page failed, the others were still written; 2: wrong use.
+Exit status 0: done; 1: a page failed, the others were still written; 2: wrong use; 130:
+interrupted (Ctrl-C).
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "main"]
 
+INTERRUPTED = 130
+"""As shells call it: 128 and the number of SIGINT."""
+
 _SUBCOMMANDS = (segment, extract, compare, dedup, templates, train, evaluate, bench)
 
 
@@ -52,7 +56,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "websegment") -> in
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        print(f"{prog}: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except WebsegmentError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2

@@ -49,8 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help=(
-            "JSON lines with url and main_text, or with url and websegment.main_text, as crawls "
-            "export their items and as websegment extract --json writes; - for standard input"
+            "JSON lines with url and main_text, or with the same in websegment, or flat as "
+            "websegment_url and websegment_main_text: as crawls export their items and as "
+            "websegment extract --json writes; - for standard input"
         ),
     )
     parser.add_argument(
@@ -117,9 +118,12 @@ def _url_and_text(line: str, field: str) -> tuple[str, str] | None:
     """Read URL and main text of one line, if it has them."""
     try:
         item = json.loads(line)
-        inner = item.get(field)
-        text = inner["main_text"] if isinstance(inner, dict) else item["main_text"]
-        url = inner.get("url") if isinstance(inner, dict) and "url" not in item else item["url"]
+        found = item.get(field)
+        result = found if isinstance(found, dict) else item
+        if f"{field}_main_text" in item:  # WEBSEGMENT_FLATTEN
+            result = {name: item.get(f"{field}_{name}") for name in ("url", "main_text")}
+        text = result["main_text"]
+        url = result.get("url") or item["url"]  # its own page's, if it says so
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return (url, text) if isinstance(url, str) and isinstance(text, str) else None

@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     finally:
         source.close()
     store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
-    limits = {"timeout": default.page_timeout, "memory": default.page_memory}
-    with store, AnalysisPool(1, **limits) as pool:
+    pool = AnalysisPool(1, timeout=default.page_timeout, memory=default.page_memory)
+    with store, pool:
 
         def judge(tasks: list[Task]) -> Sequence[Answer]:
             return pool.submit(judge_again, tasks, info.recipe.kind).result()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run_content", "run_segmentation", "run_templates"]
 
+MODELS = Path(__file__).parent.parent / "models"
 LAYOUTS: tuple[Layout, ...] = ("rendered", "static")
 
 
@@ -50,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "for static layout. What a site repeats is its template: nothing is labelled by hand.",
     )
     _add_common(templates)
+    templates.epilog = "This command needs crawled sites: name their folder with --sites or --data."
     templates.add_argument(
         "--sites",
         type=Path,
@@ -76,12 +78,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="folder for the files (default: the installed package's own)",
+    """Add where the files go; that is to be said, for the installed ones are in use."""
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write the model files to this folder"
+    )
+    where.add_argument(
+        "--install",
+        action="store_true",
+        help="write over the model files of the installed package, which every crawl uses",
     )
 
 
@@ -174,7 +179,7 @@ def run_content(args: argparse.Namespace) -> int:
 
 
 def _folder(args: argparse.Namespace) -> Path:
-    return args.output or Path(__file__).parent.parent / "models"
+    return args.output or MODELS
 
 
 def _examples(

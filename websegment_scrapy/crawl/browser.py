@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from playwright.async_api import Error as PlaywrightError
 
-from websegment_scrapy.exceptions import BrowserNotFound
+from websegment_scrapy.exceptions import BrowserNotFound, NoSuchBrowser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,13 +114,13 @@ def find_chromium(explicit: str | None = None) -> BrowserChoice:
     Raises
     ------
     BrowserNotFound
-        There is none, or the one that was named does not exist.
+        There is none; ``NoSuchBrowser`` if the one that was named does not exist.
     """
     named = explicit or os.environ.get(ENVIRONMENT_VARIABLE)
     if named:
         found = shutil.which(named)
         if found is None:
-            raise BrowserNotFound(f"{ENVIRONMENT_VARIABLE} is {named!r}, not a program: {REMEDY}")
+            raise NoSuchBrowser(f"{ENVIRONMENT_VARIABLE} is {named!r}, not a program: {REMEDY}")
         return BrowserChoice(found, "explicit")
     for path in _playwright_executables():
         return BrowserChoice(str(path), "playwright")

@@ -22,6 +22,7 @@ from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.background import Background
 from websegment_scrapy.crawl.browser import CONTEXT_OPTIONS, find_chromium, launch_options
 from websegment_scrapy.crawl.contexts import MAX_CONTEXTS, PREFIX, context_name, proxy_of
+from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.provider import KeptBrowserProvider, upstream_of
 from websegment_scrapy.exceptions import BrowserNotFound
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy_playwright.handler import BrowserContextWrapper
 
     from websegment_scrapy.crawl.keeping import Keeper
@@ -73,6 +75,7 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         self._start_lock = asyncio.Lock()
         self._started = False
         self._background = Background()
+        self._ending = Ending.of(crawler)
         if "executable_path" not in self.config.launch_options:
             # without a browser the middleware renders nothing, and says so
             with suppress(BrowserNotFound):
@@ -109,6 +112,12 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     def keeper(self) -> Keeper | None:
         """The process between the browser and the network; none before the first page."""
         return getattr(getattr(self, "browser_provider", None), "keeper", None)
+
+    async def download_request(self, request: Request) -> Response:
+        """Download or render a page, unless the crawl ends before that is done."""
+        work = super().download_request(request)
+        response: Response = await self._ending.unless_left(work, request)
+        return response
 
     async def _launch(self) -> None:
         """Do nothing when the engine starts: the first page to render starts the browser."""

@@ -8,15 +8,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, DropItem
+from scrapy.exceptions import DropItem
 
-from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.ending import Ending
+from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.revision import Reviser
 from websegment_scrapy.crawl.sites import SiteVerdicts
-from websegment_scrapy.crawl.writer import StoreWriter
+from websegment_scrapy.crawl.writer import StoreWriter, Undecided
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.store import PageRecord, Store
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class NearDuplicate(DropItem):
     """
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__(f"near-duplicate of {decision.duplicate_of}")
+        super().__init__(f"near-duplicate of {decision.duplicate_of}", log_level="INFO")
         self.decision = decision
 
 
@@ -48,7 +50,7 @@ class Unchanged(DropItem):
     """An item was dropped because its page has not changed since the last visit."""
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__(f"not changed since the last visit: {decision.url}")
+        super().__init__(f"not changed since the last visit: {decision.url}", log_level="INFO")
         self.decision = decision
 
 
@@ -68,7 +70,9 @@ class DedupPipeline:
     ``websegment/unchanged_dropped``, ``websegment/crowded_keys``.
 
     Decisions go through a bounded queue in batches (`StoreWriter`); all are stored before the
-    spider closes. A crawl whose database cannot be opened is closed with the reason.
+    spider closes. A crawl whose database cannot be opened or written does not start, and leaves
+    feeds as they are; one whose database is lost on the way is closed with the reason, and leaves
+    what is not decided for the resume (`Ending`). Both have an exit status that is not 0.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -77,6 +81,7 @@ class DedupPipeline:
         self.stats: StatsCollector = crawler.stats
         self.config = config
         self.registry = PageRegistry.of(crawler)
+        self.ending = Ending.of(crawler)
         self.writer: StoreWriter | None = None
         self.reviser: Reviser | None = None
         self._came_to_its_end = False
@@ -88,22 +93,30 @@ class DedupPipeline:
         return cls(crawler, enabled_config(crawler))
 
     async def open_spider(self) -> None:
-        """Open the database; a crawl that could not store its decisions does not start."""
-        writer = StoreWriter()
+        """Open the database; a crawl that could not store its decisions does not start.
+
+        The error ends the process with a status that is not 0, where ``CloseSpider`` would close
+        the crawl in good order: with status 0, and with feeds overwritten by nothing.
+        """
+        writer = StoreWriter(self._lost)
         try:
             await writer.open(self._open)
         except StoreError as error:
             await writer.close()
             logger.error("The crawl cannot start without its store: %s", error)  # noqa: TRY400
-            raise CloseSpider(f"websegment store: {error}") from None
+            self.ending.refuse(f"websegment store: {error}")
+            raise
         self.writer = writer
         self.registry.settled = asyncio.Event()
+        self.registry.steps["decision"] = self._decide
+        self.ending.on_leave(writer.hurry)
         if self.config.site_templates:
             self.reviser = Reviser(self.crawler, self.config, writer, self.registry)
             self.registry.sites = SiteVerdicts(writer, self.config, self.reviser.start)
 
     async def close_spider(self) -> None:
         """Store what is waiting, judge pages of sites that became known again, and close."""
+        await self.registry.recorded()
         if self.writer is None or self.registry.settled is None:
             return
         try:
@@ -121,10 +134,10 @@ class DedupPipeline:
     async def process_item(self, item: Any) -> Any:
         """Decide the item's page, once, and put the decision on the item."""
         page = self.registry.recall(item)
-        if page is None or page.analysis is None:
+        if page is None or page.analysis is None or isinstance(page.analysis, OtherFormat):
             return item
         outcome = await page.once("decision", self._decide(page))
-        put_result(self.crawler, item, self.config.field, self._values(outcome))
+        self.registry.results.add(item, self._values(outcome))
         if (
             self.config.drop_duplicates
             and isinstance(outcome, Decision)
@@ -149,29 +162,43 @@ class DedupPipeline:
         try:
             with self.registry.at_work():
                 decision = await self.writer.decide(self._record(page))
+        except Undecided:
+            raise self.ending.left(page.response.request) from None
         except StoreError as error:
             self.stats.inc_value("websegment/store_errors")
-            logger.error("Not stored: %s: %s", page.response.url[:500], error)  # noqa: TRY400
+            logger.error("Not stored: %s: %s", page.url[:500], error)  # noqa: TRY400
             return str(error)
         finally:
             add_seconds(self.stats, "websegment/store_seconds", started)
+        self.ending.decided(page.response.request)
         self.stats.inc_value(f"websegment/decision/{decision.kind}")
         return decision
 
+    def _lost(self, error: StoreError) -> None:
+        self.stats.inc_value("websegment/store_errors")
+        self.ending.fail(error, f"websegment store: {error}")
+
     def _open(self) -> Store:
-        return Store.open(
+        store = Store.open(
             self.config.database,
             recipe=RECIPES[self.config.signature],
             similarity=self.config.similarity,
             min_words=self.config.min_words,
             secret_keys=self.config.secret_keys,
         )
+        try:
+            store.database.check_writable()
+        except StoreError:
+            store.close()
+            raise
+        return store
 
     def _record(self, page: CrawledPage) -> PageRecord:
         analysis = page.analysis
+        assert not isinstance(analysis, OtherFormat)  # it is no page
         common: dict[str, Any] = {
-            "url": page.response.url,
-            "http_status": page.response.status,
+            "url": page.url,
+            "http_status": page.status,
             "render_error": page.meta.render_error,
             "crawl": self._crawl_name(),
         }
@@ -188,6 +215,7 @@ class DedupPipeline:
             page_hash=analysis.page_hash,
             document_hash=analysis.document_hash,
             dossier=analysis.dossier,
+            fingerprint=analysis.fingerprint,
         )
 
     def _crawl_name(self) -> str:

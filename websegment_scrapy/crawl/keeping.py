@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.keeper.addresses import host_name
 from websegment_scrapy.keeper.processes import start_time
+from websegment_scrapy.shielding import shielded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-__all__ = ["Keeper", "KeeperError", "browser_folder", "refusal"]
+__all__ = ["Keeper", "KeeperError", "refusal"]
 
 START_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
@@ -85,15 +86,16 @@ class Keeper:
             Pages that may be open at once.
         """
         folder = _new_folder()
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "websegment_scrapy.keeper",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,  # what a terminal sends to the crawl is the crawl's to handle
-        )
+        with shielded():
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "websegment_scrapy.keeper",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # it outlives the terminal, to clear up
+            )
         keeper = cls(process, folder)
         keeper._send(
             {
@@ -211,21 +213,6 @@ class Keeper:
         if len(self.refused) >= MAX_REMEMBERED:
             self.refused.clear()
         self.refused[host_name(host)] = address
-
-
-@contextlib.contextmanager
-def browser_folder(folder: Path) -> Iterator[None]:
-    """Have a process that is started meanwhile keep its temporary files in `folder`."""
-    tempfile.gettempdir()  # remembered before: only the new process is to use the folder
-    before = os.environ.get("TMPDIR")
-    os.environ["TMPDIR"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before
 
 
 def _new_folder() -> Path:

@@ -1,4 +1,4 @@
-"""Which response an item came from, and what has become of that page so far.
+"""Which page an item belongs to, and what has become of that page so far.
 
 Items are of any type and most cannot carry a hidden attribute, so they are remembered by
 identity from the moment the spider yields them until Scrapy says that they are done.
@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import META_KEY, Config, PageMeta
+from websegment_scrapy.crawl.ending import LeftForResume
+from websegment_scrapy.crawl.results import ItemResults
+from websegment_scrapy.items import named_pages
 from websegment_scrapy.page.capture import Captured
+from websegment_scrapy.page.decode import OtherFormat
+from websegment_scrapy.store.record import canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.pool import AnalysisPool
 
-__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config", "put_result"]
+__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +46,9 @@ PAGES_PER_WORKER = 4
 
 PASSING_SECONDS = 0.002
 """Between two responses that pass: together they would hold the event loop for a moment."""
+
+PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=None)
+"""The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
 
 def enabled_config(crawler: Crawler) -> Config:
@@ -60,10 +68,13 @@ class CrawledPage:
     """One response on its way: analysed once and decided once, however many items it yields."""
 
     def __init__(self, response: Response) -> None:
-        self.response = response
-        self.meta = PageMeta.from_meta({META_KEY: response.meta.get(META_KEY)})
-        self.items: list[Any] = []
-        self.unfinished = 0
+        self.url = response.url
+        self.status = response.status
+        meta = {} if response.request is None else response.request.meta
+        self.meta = PageMeta.from_meta({META_KEY: meta.get(META_KEY)})
+        self.users = 0
+        """Items under way, and whoever else waits for the page."""
+        self._response: Response | None = response
         self._steps: dict[str, asyncio.Task[Any]] = {}
 
     async def once(self, step: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -80,9 +91,24 @@ class CrawledPage:
         return task.result() if task is not None and task.done() else None
 
     @property
-    def analysis(self) -> Analysis | str | None:
+    def stored_url(self) -> str:
+        """The URL under which the page is stored: ``pages.url`` of the database."""
+        return canonical_url(self.url)
+
+    @property
+    def response(self) -> Response:
+        """The response, as long as the page has users."""
+        assert self._response is not None
+        return self._response
+
+    @response.setter
+    def response(self, response: Response | None) -> None:
+        self._response = response
+
+    @property
+    def analysis(self) -> Analysis | OtherFormat | str | None:
         """The analysis, the reason why there is none, or ``None`` before it was tried."""
-        found: Analysis | str | None = self.result("analysis")
+        found: Analysis | OtherFormat | str | None = self.result("analysis")
         return found
 
     @property
@@ -113,26 +139,43 @@ class CrawledPage:
         return value.decode("latin-1") if value else None
 
 
+class _Callback:
+    """What the callback of one response has yielded: items, each with its page."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[Any, CrawledPage]] = []
+        """Kept alive, and with them their identity."""
+        self.unfinished = 0
+
+
 class PageRegistry:
-    """The pages of one crawl whose items are under way."""
+    """The pages of one crawl that are under way."""
 
     _of_crawler: ClassVar[WeakKeyDictionary[Crawler, PageRegistry]] = WeakKeyDictionary()
 
     def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats is not None
+        config = Config.from_settings(crawler.settings)
         self.crawler = crawler
-        self._page_of_item: dict[int, CrawledPage] = {}
-        self._page_of_response: dict[int, CrawledPage] = {}
-        self._at_work = 0
-        self._enough = PAGES_PER_WORKER * Config.from_settings(crawler.settings).workers
-        self._has_room = asyncio.Event()
-        self._has_room.set()
-        self._gate = asyncio.Lock()
+        self.results = ItemResults(config, crawler.stats)
         self.sites: SiteVerdicts | None = None
         """What is known about the sites, where there is a store that knows it."""
         self.pool: AnalysisPool | None = None
         """The worker processes, while there are some."""
         self.settled: asyncio.Event | None = None
         """Set when the store needs the worker processes no more, where there is a store."""
+        self.steps: dict[str, Callable[[CrawledPage], Coroutine[Any, Any, Any]]] = {}
+        """How pages are analysed and decided, as far as the pipelines are there."""
+        self._pages: WeakKeyDictionary[Response, CrawledPage] = WeakKeyDictionary()
+        self._page_of_item: dict[int, CrawledPage] = {}
+        self._adopted: dict[int, Any] = {}
+        self._callbacks: dict[int, _Callback] = {}
+        self._recording: set[asyncio.Task[None]] = set()
+        self._at_work = 0
+        self._enough = PAGES_PER_WORKER * config.workers
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._gate = asyncio.Lock()
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_done, signal)
 
@@ -143,21 +186,52 @@ class PageRegistry:
             cls._of_crawler[crawler] = cls(crawler)
         return cls._of_crawler[crawler]
 
-    def __len__(self) -> int:
-        return len(self._page_of_response)
+    def remember(self, item: Any, response: Response, named: Sequence[Response] = ()) -> None:
+        """Note that the callback of ``response`` yielded ``item``.
 
-    def remember(self, item: Any, response: Response) -> None:
-        """Note that ``response`` yielded ``item``."""
-        page = self._page_of_response.get(id(response))
-        if page is None:
-            page = self._page_of_response[id(response)] = CrawledPage(response)
-        page.items.append(item)  # keeps it alive, and with it its identity
-        page.unfinished += 1
+        It belongs to that page, or to those that were named for it (``belongs_to``): the first of
+        them is the item's own, the others are recorded.
+        """
+        first, *others = named or (response,)
+        page = self._use(first)
+        callback = self._callbacks.setdefault(id(response), _Callback())
+        callback.items.append((item, page))
+        callback.unfinished += 1
         self._page_of_item[id(item)] = page
+        for other in others:
+            self.record(other)
 
     def recall(self, item: Any) -> CrawledPage | None:
-        """Return the page that an item came from."""
+        """Return the page that an item belongs to."""
         return self._page_of_item.get(id(item))
+
+    def adopt(self, item: Any) -> CrawledPage | None:
+        """Return the page of an item that came past the spider middlewares, if it is known.
+
+        So do items of errbacks, of which only ``belongs_to`` can tell, and those of
+        ``scrapy parse --pipelines``.
+        """
+        parsed = PARSED.get()
+        named = named_pages(item) or (() if parsed is None else (parsed,))
+        pages = [self.record(response) for response in named]
+        if not pages:
+            return None
+        self._adopted[id(item)] = item
+        self._page_of_item[id(item)] = pages[0]
+        return pages[0]
+
+    def record(self, response: Response) -> CrawledPage:
+        """Have a page analysed and decided, with or without an item of its own."""
+        page = self._use(response)
+        task = asyncio.ensure_future(self._record(page))
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+        return page
+
+    async def recorded(self) -> None:
+        """Wait until all pages are recorded, which the pipelines do before they close."""
+        while self._recording:
+            await asyncio.wait(self._recording)
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
@@ -178,33 +252,47 @@ class PageRegistry:
             await self._has_room.wait()
             await asyncio.sleep(PASSING_SECONDS)
 
-    def _item_done(self, response: Response | None) -> None:
-        """Forget a page when the last of its items has left the pipelines."""
-        page = self._page_of_response.get(id(response))
-        if page is None:
+    async def _record(self, page: CrawledPage) -> None:
+        try:
+            for step in ("analysis", "decision"):
+                if page.meta.skip or step not in self.steps:
+                    return
+                outcome = await page.once(step, self.steps[step](page))
+                if isinstance(outcome, OtherFormat):
+                    return
+        except LeftForResume:
             return
-        page.unfinished -= 1
-        if page.unfinished <= 0:
-            del self._page_of_response[id(response)]
-            for item in page.items:
+        except Exception:  # whatever it is, the crawl goes on
+            logger.exception("Not recorded: %s", page.url[:500])
+        finally:
+            self._release(page)
+
+    def _use(self, response: Response) -> CrawledPage:
+        """Return the page of a response, the same one as long as the response lives."""
+        page = self._pages.get(response)
+        if page is None:
+            page = self._pages[response] = CrawledPage(response)
+        page.response = response
+        page.users += 1
+        return page
+
+    def _release(self, page: CrawledPage) -> None:
+        """Let go of a response that nobody waits for; its page lives as long as it does."""
+        page.users -= 1
+        if page.users == 0:
+            page.response = None
+
+    def _item_done(self, item: Any, response: Response | None) -> None:
+        """Forget the items of a callback when the last of them has left the pipelines."""
+        if self._adopted.pop(id(item), None) is not None:
+            self._page_of_item.pop(id(item), None)
+            return
+        callback = self._callbacks.get(id(response))
+        if callback is None:
+            return
+        callback.unfinished -= 1
+        if callback.unfinished <= 0:
+            del self._callbacks[id(response)]
+            for item, page in callback.items:
                 self._page_of_item.pop(id(item), None)
-
-
-def put_result(crawler: Crawler, item: Any, field: str, values: dict[str, Any]) -> None:
-    """Merge ``values`` into the item's result field, where its type has room for one."""
-    adapter = ItemAdapter(item)
-    try:
-        present = adapter.get(field)
-        adapter[field] = {**present, **values} if isinstance(present, dict) else values
-    except (AttributeError, KeyError, TypeError, ValueError):
-        stats = crawler.stats
-        assert stats is not None
-        stats.inc_value("websegment/items_without_field")
-        if stats.get_value("websegment/items_without_field") == 1:
-            logger.warning(
-                "Items of type %s have no field %r: the result is stored in the database but not "
-                "put on the item. Add the field to the item's class, or name another one with "
-                "WEBSEGMENT_FIELD.",
-                type(item).__qualname__,
-                field,
-            )
+                self._release(page)

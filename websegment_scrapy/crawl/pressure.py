@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http.request import NO_CALLBACK
 
+from websegment_scrapy.crawl.ending import FILTER_KEY
 from websegment_scrapy.crawl.pages import PageRegistry, enabled_config
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class PressureMiddleware:
         """Build the middleware for a crawl."""
         enabled_config(crawler)
         return cls(PageRegistry.of(crawler))
+
+    def process_request(self, request: Request) -> None:
+        """Make a request that was left at the end of an earlier run as it was (`ending`)."""
+        if request.meta.pop(FILTER_KEY, None):
+            request.dont_filter = False
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass the response on when there is room."""

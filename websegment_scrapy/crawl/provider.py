@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from websegment_scrapy.crawl.browser import behind_gate, gently, launch
-from websegment_scrapy.crawl.keeping import Keeper, browser_folder
+from websegment_scrapy.crawl.driver import OWN_SIGNALS, driver_in
+from websegment_scrapy.crawl.keeping import Keeper
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, ProxySettings
@@ -44,7 +45,7 @@ class KeptBrowserProvider(PlaywrightBrowserProvider):  # type: ignore[misc]
         """Start the keeper and Playwright's driver."""
         await self.start_keeper()
         assert self.keeper is not None
-        with browser_folder(self.keeper.folder):
+        with driver_in(self.keeper.folder):
             await super().start()
 
     async def start_keeper(self) -> None:
@@ -79,7 +80,7 @@ class KeptBrowserProvider(PlaywrightBrowserProvider):  # type: ignore[misc]
         changes: dict[str, Any] = {"proxy": await self.proxy(upstream_of(options.get("proxy")))}
         if "executable_path" in options:
             changes["executable_path"] = gently(options["executable_path"], self.keeper.folder)
-        return {**options, **changes}
+        return {**options, **OWN_SIGNALS, **changes}
 
     async def close(self) -> None:
         """End the driver, then the keeper, which removes the browser's files."""

@@ -1,12 +1,15 @@
-"""``RememberResponseMiddleware``: existing spiders need no change."""
+"""The spider middlewares: which page an item belongs to, and pages without any item."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse
 
-from websegment_scrapy.crawl.pages import PageRegistry, enabled_config
+from websegment_scrapy.crawl.pages import PARSED, PageRegistry, enabled_config
+from websegment_scrapy.items import named_pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -15,14 +18,18 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = ["RememberResponseMiddleware"]
+__all__ = ["RecordPagesMiddleware", "RememberResponseMiddleware"]
+
+PARSE_META = {"_callback", "_depth"}
+"""What Scrapy's command ``parse`` writes to the meta of its requests."""
 
 
 class RememberResponseMiddleware:
-    """Spider middleware that notes for every item which response it came from.
+    """Spider middleware that notes for every item which page it belongs to.
 
-    It belongs nearest to the engine (a low number in ``SPIDER_MIDDLEWARES``), where items are
-    what the pipelines will get.
+    That is the response of the callback that yielded it, or what ``belongs_to`` has named. It
+    belongs nearest to the engine (a low number in ``SPIDER_MIDDLEWARES``), where items are what the
+    pipelines will get.
     """
 
     def __init__(self, registry: PageRegistry) -> None:
@@ -34,11 +41,41 @@ class RememberResponseMiddleware:
         enabled_config(crawler)
         return cls(PageRegistry.of(crawler))
 
+    def process_spider_input(self, response: Response) -> None:
+        """Note what ``scrapy parse`` reads: it takes the items from the callback by itself."""
+        if response.meta.keys() >= PARSE_META:
+            PARSED.set(response)
+
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         """Pass everything on; remember what is neither a request nor nothing."""
         async for value in result:
             if value is not None and not isinstance(value, Request):
-                self.registry.remember(value, response)
+                self.registry.remember(value, response, named_pages(value))
             yield value
+
+
+class RecordPagesMiddleware:
+    """Spider middleware that has every HTML page recorded that reaches the spider.
+
+    Settings: ``WEBSEGMENT_RECORD``; the middleware is there for ``"pages"`` only.
+
+    It belongs nearest to the spider (a high number in ``SPIDER_MIDDLEWARES``): what other
+    middlewares keep from the callbacks, such as pages of other HTTP statuses, is not recorded.
+    """
+
+    def __init__(self, registry: PageRegistry) -> None:
+        self.registry = registry
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware for a crawl."""
+        if enabled_config(crawler).record != "pages":
+            raise NotConfigured
+        return cls(PageRegistry.of(crawler))
+
+    def process_spider_input(self, response: Response) -> None:
+        """Begin with a page while the spider reads it."""
+        if isinstance(response, HtmlResponse):
+            self.registry.record(response)

@@ -23,7 +23,7 @@ from websegment_scrapy.crawl.handler import (
 )
 from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
 from websegment_scrapy.crawl.responses import TOO_LARGE, RenderedResponse, rendered_response
-from websegment_scrapy.exceptions import BrowserNotFound
+from websegment_scrapy.exceptions import BrowserNotFound, NoSuchBrowser
 
 if TYPE_CHECKING:
     from typing import Self
@@ -174,7 +174,7 @@ class RenderMiddleware:
             and "net::ERR_" not in reason
             and not request.meta.get("dont_retry")
         ):
-            retry = self._retry_of(request, reason)
+            retry = self._retry_of(request, exception)
         if retry is not None:
             self.stats.inc_value("websegment/render/retried")
             retry.meta[STATE_KEY] = {**state, "failures": failures}
@@ -200,8 +200,11 @@ class RenderMiddleware:
         _set_error(plain, reason)
         return plain
 
-    def _retry_of(self, request: Request, reason: str) -> Request | None:
-        """Return a copy for another try, which leaves Scrapy's own count of retries as it is."""
+    def _retry_of(self, request: Request, exception: Exception) -> Request | None:
+        """Return a copy for another try, which leaves Scrapy's own count of retries as it is.
+
+        The reason becomes part of a stat's name, so it is the exception's class, not its text.
+        """
         spider = self.crawler.spider
         if spider is None:
             return None
@@ -209,7 +212,7 @@ class RenderMiddleware:
         retry = get_retry_request(
             request,
             spider=spider,
-            reason=reason,
+            reason=type(exception).__name__,
             max_retry_times=so_far + 1,
             logger=logger,
             stats_base_key="websegment/render/retry",
@@ -233,7 +236,11 @@ class RenderMiddleware:
         return urlparse_cached(request).scheme in {"http", "https"}
 
     def _check_browser(self) -> None:
-        """Find out, once, whether there is a browser; a crawl without one goes on unrendered."""
+        """Find out, once, whether there is a browser; a crawl without one goes on unrendered.
+
+        That one was named which does not exist is a mistake in the settings, not a machine without
+        a browser: such a crawl does not start.
+        """
         if self.checked:
             return
         self.checked = True
@@ -251,6 +258,8 @@ class RenderMiddleware:
         try:
             find_chromium(named or self.config.chromium)
         except BrowserNotFound as error:
+            if isinstance(error, NoSuchBrowser) and self.config.render == "always":
+                raise
             self._give_up("no browser", str(error))
 
     def _give_up(self, reason: str, explanation: str) -> None:

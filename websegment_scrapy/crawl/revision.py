@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.analysis import judge_again
+from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.exceptions import AnalysisError, StoreError
 from websegment_scrapy.store.revision import finish, pending_sites, read_kept, revise
 
@@ -49,6 +50,7 @@ class Reviser:
         self._config = config
         self._writer = writer
         self._registry = registry
+        self._ending = Ending.of(crawler)
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
     def start(self, host: str) -> None:
@@ -74,7 +76,7 @@ class Reviser:
             logger.warning("Pages are not judged again: %s", error)
             return
         for number, host in enumerate(hosts):
-            if end is not None and monotonic() > end:
+            if self._ending.leaving or (end is not None and monotonic() > end):
                 logger.info(
                     "The pages of %d sites are left to be judged again by the next crawl, or by "
                     "websegment dedup revise",
@@ -94,7 +96,8 @@ class Reviser:
             await self._writer.ask(finish, site)
         except (StoreError, AnalysisError) as error:
             # What is left is still pending in the store.
-            logger.warning("The pages of %s are not all judged again: %s", host, error)
+            level = logging.DEBUG if self._ending.leaving else logging.WARNING
+            logger.log(level, "The pages of %s are not all judged again: %s", host, error)
 
     async def _revise_some(self, site: KeptSite, chunk: Sequence[Kept]) -> None:
         pool = self._registry.pool

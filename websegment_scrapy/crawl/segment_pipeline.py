@@ -8,11 +8,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
-from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config, put_result
+from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.responses import TOO_LARGE
-from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.exceptions import AnalysisError, NotHtml
+from websegment_scrapy.page.decode import OtherFormat
+from websegment_scrapy.pool import Abandoned, AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
 
 if TYPE_CHECKING:
@@ -41,19 +43,22 @@ def analyze_response(
     signature: str,
     site: SiteVerdict | None = None,
     parts: bool = False,
-) -> Analysis:
+) -> Analysis | OtherFormat:
     """Analyse a response in a worker process and bring back what travels well."""
-    return analyze(
-        html,
-        url=url,
-        content_type=content_type,
-        encoding=encoding,
-        engine=engine,
-        main_text=main_text,
-        signature=signature,
-        site=site,
-        parts=parts,
-    ).summary()
+    try:
+        return analyze(
+            html,
+            url=url,
+            content_type=content_type,
+            encoding=encoding,
+            engine=engine,
+            main_text=main_text,
+            signature=signature,
+            site=site,
+            parts=parts,
+        ).summary()
+    except NotHtml as error:
+        return OtherFormat(error.kind, str(error))
 
 
 class SegmentPipeline:
@@ -61,13 +66,13 @@ class SegmentPipeline:
 
     Settings: ``WEBSEGMENT_ENGINE``, ``WEBSEGMENT_MAIN_TEXT``, ``WEBSEGMENT_SIGNATURE``,
     ``WEBSEGMENT_WORKERS``, ``WEBSEGMENT_PAGE_TIMEOUT``, ``WEBSEGMENT_PAGE_MEMORY``,
-    ``WEBSEGMENT_FIELD``, ``WEBSEGMENT_MAIN_TEXT_ONLY``.
+    ``WEBSEGMENT_FIELD``, ``WEBSEGMENT_FLATTEN``, ``WEBSEGMENT_MAIN_TEXT_ONLY``.
 
     Request meta: ``{"websegment": {"skip": True}}`` passes the response's items on untouched.
 
-    Writes to the item's result field: ``main_text``, ``title``, ``words``, ``page_words``,
+    Writes to the item's result field: ``url``, ``main_text``, ``title``, ``words``, ``page_words``,
     ``engine``, ``rendered``, ``render_error``, ``segments`` and, when the page could not be
-    analysed, ``reason``.
+    analysed, ``reason``. What is no page (JSON, a feed, an image, …) gets the reason only.
 
     What the page's site repeats is asked from the store of ``DedupPipeline``; without that, a page
     is judged alone.
@@ -75,7 +80,8 @@ class SegmentPipeline:
     Stats: ``websegment/pages``, ``websegment/pages_of_known_sites``, ``websegment/failed``,
     ``websegment/words_seen``,
     ``websegment/words_kept``, ``websegment/analysis_seconds``,
-    ``websegment/items_without_response``, ``websegment/items_without_field``.
+    ``websegment/items_without_response``, ``websegment/items_without_field``,
+    ``websegment/other_formats/KIND``.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -84,7 +90,10 @@ class SegmentPipeline:
         self.stats: StatsCollector = crawler.stats
         self.config = config
         self.registry = PageRegistry.of(crawler)
+        self.ending = Ending.of(crawler)
         self.pool: AnalysisPool | None = None
+        self._met_other_formats = False
+        self.registry.steps["analysis"] = self._analyze
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -101,9 +110,11 @@ class SegmentPipeline:
             memory=self.config.page_memory,
         )
         self.registry.pool = self.pool
+        self.ending.on_leave(self.pool.abandon)
 
     async def close_spider(self) -> None:
-        """End the worker processes, after the last pages were judged again."""
+        """End the worker processes, when all pages are recorded and the last judged again."""
+        await self.registry.recorded()
         if self.registry.settled is not None:
             await self.registry.settled.wait()
         self.registry.pool = None
@@ -112,16 +123,17 @@ class SegmentPipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Put the analysis of the item's page on the item."""
-        page = self.registry.recall(item)
+        page = self.registry.recall(item) or self.registry.adopt(item)
         if page is None:
             self._warn_without_response(item)
+        if page is None or page.meta.skip:
+            self.registry.results.put_nothing(item)
             return item
-        if not page.meta.skip:
-            outcome = await page.once("analysis", self._analyze(page))
-            put_result(self.crawler, item, self.config.field, self._values(page, outcome))
+        outcome = await page.once("analysis", self._analyze(page))
+        self.registry.results.put(item, self._values(page, outcome))
         return item
 
-    async def _analyze(self, page: CrawledPage) -> Analysis | str:
+    async def _analyze(self, page: CrawledPage) -> Analysis | OtherFormat | str:
         """Return the analysis, or the reason why there is none."""
         assert self.pool is not None
         started = monotonic()
@@ -129,28 +141,34 @@ class SegmentPipeline:
             return self._failed(page, f"larger than WEBSEGMENT_PAGE_SIZE: {page.meta.render_error}")
         size, limit = len(page.response.body), self.config.page_size * 2**20
         if size > limit:
-            return self._failed(page, too_large(page.response.url, size, limit))
+            return self._failed(page, too_large(page.url, size, limit))
         sites = self.registry.sites
-        site = None if sites is None else await sites.verdict(page.response.url)
-        if site is not None:
-            self.stats.inc_value("websegment/pages_of_known_sites")
-        future = self.pool.submit(
-            analyze_response,
-            page.html,
-            page.response.url,
-            page.content_type,
-            page.encoding,
-            self.config.engine,
-            self.config.main_text,
-            self.config.signature,
-            site,
-            sites is not None,
-        )
-        self.stats.inc_value("websegment/pages")
+        request = page.response.request
+        site = None
+        if sites is not None:
+            site = await self.ending.unless_left(sites.verdict(page.url), request)
         try:
+            future = self.pool.submit(
+                analyze_response,
+                page.html,
+                page.url,
+                page.content_type,
+                page.encoding,
+                self.config.engine,
+                self.config.main_text,
+                self.config.signature,
+                site,
+                sites is not None,
+            )
             with self.registry.at_work():
                 analysis = await asyncio.wrap_future(future)
+            if isinstance(analysis, OtherFormat):
+                return self._other_format(page, analysis)
+            self._count_page(known_site=site is not None)
+        except Abandoned:
+            raise self.ending.left(request) from None
         except AnalysisError as error:
+            self._count_page(known_site=site is not None)
             return self._failed(page, str(error))
         finally:
             add_seconds(self.stats, "websegment/analysis_seconds", started)
@@ -158,13 +176,32 @@ class SegmentPipeline:
         self.stats.inc_value("websegment/words_kept", analysis.words)
         return analysis
 
+    def _count_page(self, *, known_site: bool) -> None:
+        self.stats.inc_value("websegment/pages")
+        if known_site:
+            self.stats.inc_value("websegment/pages_of_known_sites")
+
     def _failed(self, page: CrawledPage, reason: str) -> str:
         self.stats.inc_value("websegment/failed")
-        logger.warning("Not analysed: %s: %s", page.response.url[:500], reason)
+        logger.warning("Not analysed: %s: %s", page.url[:500], reason)
         return reason
 
-    def _values(self, page: CrawledPage, outcome: Analysis | str) -> dict[str, Any]:
+    def _other_format(self, page: CrawledPage, found: OtherFormat) -> OtherFormat:
+        """Count what is no page; say what becomes of such responses when the first one comes."""
+        if not self._met_other_formats:
+            self._met_other_formats = True
+            logger.info(
+                "%s is no page (%s): such responses are neither analysed nor stored, and counted "
+                "in the stats websegment/other_formats/KIND",
+                page.url[:500],
+                found.reason,
+            )
+        self.stats.inc_value(f"websegment/other_formats/{found.kind}")
+        return found
+
+    def _values(self, page: CrawledPage, outcome: Analysis | OtherFormat | str) -> dict[str, Any]:
         values: dict[str, Any] = {
+            "url": page.stored_url,
             "main_text": "",
             "title": "",
             "words": 0,
@@ -174,6 +211,8 @@ class SegmentPipeline:
             "render_error": page.meta.render_error,
             "reason": None,
         }
+        if isinstance(outcome, OtherFormat):
+            return values | {"reason": outcome.reason, "engine": None}
         if isinstance(outcome, str):
             return values | {"reason": outcome}
         values |= {
@@ -184,7 +223,7 @@ class SegmentPipeline:
             "engine": outcome.engine,
             "rendered": outcome.rendered,
         }
-        if not self.config.main_text_only:
+        if not (self.config.main_text_only or self.config.flatten):
             values["segments"] = outcome.to_dict()["segments"]
         return values
 
@@ -194,6 +233,7 @@ class SegmentPipeline:
             logger.warning(
                 "An item of type %s came from no response that is known and is passed on as it "
                 "is. Is RememberResponseMiddleware in SPIDER_MIDDLEWARES, and does a pipeline "
-                "with a lower number replace items?",
+                "with a lower number replace items? An item of an errback names its page with "
+                "belongs_to.",
                 type(item).__qualname__,
             )

@@ -19,8 +19,9 @@ from websegment_scrapy.crawl.browser import (
     launch,
     launch_options,
 )
+from websegment_scrapy.crawl.driver import OWN_SIGNALS, driver_in
 from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
-from websegment_scrapy.crawl.keeping import Keeper, browser_folder, refusal
+from websegment_scrapy.crawl.keeping import Keeper, refusal
 from websegment_scrapy.crawl.navigation import Navigation, Opening
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 
@@ -167,9 +168,10 @@ class Snapshotter:
         if self._keeper is None or not self._keeper.is_running:
             self._keeper = await Keeper.start((), Config().render_memory)
         if self._playwright is None:
-            with browser_folder(self._keeper.folder):
+            with driver_in(self._keeper.folder):
                 self._playwright = await async_playwright().start()
-        options = {**self._launch_options, "proxy": behind_gate(await self._keeper.listen())}
+        proxy = behind_gate(await self._keeper.listen())
+        options = {**self._launch_options, **OWN_SIGNALS, "proxy": proxy}
         self._browser = await launch(self._playwright.chromium, options)
         return self._browser
 

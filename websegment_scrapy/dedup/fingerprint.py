@@ -9,15 +9,16 @@ A fingerprint has a hash for every block of text in the document, shown or not, 
 blocks are main text. Two of them are of the same page when
 
 - every block of either main text stands in the other document, main text there or not, and
-- the blocks that are in both main texts stand in the same order.
+- the blocks that are in both main texts, and once in both documents, stand in the same order.
 
 So text that appears, disappears or moves in the main text is a change; what is main text is asked
 of both visits, and what only one of them took for it must stand in both documents. Blocks are cut
-by tags alone, never by layout. What this cannot see: text that a page has elsewhere already, in its
-menu say, and that becomes main text.
+by tags alone, never by layout. What a page itself calls navigation or its footer does not count as
+main text here, even if it was taken for it. What this cannot see: text that a page has elsewhere
+already, in its menu say, and that becomes main text.
 
 A hash has 24 bits: of one edit in 80,000 the new text is taken for another one of a page with 200
-blocks. It is stored in 3 bytes, those of main text in their order, all others ascending.
+blocks. It is stored in 3 bytes: a page of 63 blocks has 196.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ HASH_BYTES = 3
 MAX_BLOCKS = 5000
 """Of a page with more only the main text counts, as one block: a fingerprint has 15 kB at most."""
 
-_HEAD = 4  # the version, and how many blocks are main text
+AROUND, WITHIN = ("nav", "footer"), ("article", "main", "blockquote")
+"""Elements whose text belongs to the page's frame, unless they are in one of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,16 @@ class Fingerprint:
     Attributes
     ----------
     main
-        Blocks of the main text in document order, each once.
+        Blocks of the main text that stand once in the document, in their order.
+    repeated
+        Blocks of the main text that stand there several times: which of them is main text says
+        little, and so does its place.
     others
         All other blocks.
     """
 
     main: tuple[int, ...]
+    repeated: frozenset[int]
     others: frozenset[int]
 
     @classmethod
@@ -73,39 +79,41 @@ class Fingerprint:
         if len(texts) > MAX_BLOCKS:
             texts = ["\n".join(text for text, kept in zip(texts, is_main, strict=True) if kept)]
             is_main = [True]
-        main: dict[int, None] = {}
-        others: set[int] = set()
+        times: dict[int, int] = {}
+        main: set[int] = set()
         for text, kept in zip(texts, is_main, strict=True):
             if found := words(text):
                 joined = " ".join(found).encode("utf-8", "surrogatepass")
                 digest = blake2b(joined, digest_size=HASH_BYTES).digest()
                 number = int.from_bytes(digest, "little")
+                times[number] = times.get(number, 0) + 1
                 if kept:
-                    main[number] = None
-                else:
-                    others.add(number)
-        return cls(tuple(main), frozenset(others.difference(main)))
+                    main.add(number)
+        once = tuple(number for number, count in times.items() if number in main and count == 1)
+        return cls(once, frozenset(main.difference(once)), frozenset(times.keys() - main))
 
     def to_bytes(self) -> bytes:
         """Return what is stored; the same on every machine."""
-        numbers = (*self.main, *sorted(self.others))
-        return b"".join(
-            (
-                VERSION.to_bytes(1, "little"),
-                len(self.main).to_bytes(_HEAD - 1, "little"),
-                *(number.to_bytes(HASH_BYTES, "little") for number in numbers),
-            )
+        numbers = (*self.main, *sorted(self.repeated), *sorted(self.others))
+        counts = (len(self.main), len(self.repeated), *numbers)
+        return bytes((VERSION,)) + b"".join(
+            number.to_bytes(HASH_BYTES, "little") for number in counts
         )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Fingerprint | None:
         """Read what `to_bytes` wrote; ``None`` when another version of this package wrote it."""
-        if len(data) < _HEAD or data[0] != VERSION:
+        if not data or data[0] != VERSION or (len(data) - 1) % HASH_BYTES:
             return None
-        split = _HEAD + HASH_BYTES * int.from_bytes(data[1:_HEAD], "little")
-        if split > len(data) or (len(data) - _HEAD) % HASH_BYTES:
+        numbers = tuple(
+            int.from_bytes(data[start : start + HASH_BYTES], "little")
+            for start in range(1, len(data), HASH_BYTES)
+        )
+        if len(numbers) < 2 or sum(numbers[:2]) > len(numbers) - 2:
             return None
-        return cls(_numbers(data[_HEAD:split]), frozenset(_numbers(data[split:])))
+        once = 2 + numbers[0]
+        main = once + numbers[1]
+        return cls(numbers[2:once], frozenset(numbers[once:main]), frozenset(numbers[main:]))
 
 
 def same_page(old: bytes | None, new: bytes | None) -> bool:
@@ -117,10 +125,10 @@ def same_page(old: bytes | None, new: bytes | None) -> bool:
     two = Fingerprint.from_bytes(new or b"")
     if one is None or two is None:
         return False
-    main_of_one, main_of_two = set(one.main), set(two.main)
-    if not (main_of_one - main_of_two <= two.others and main_of_two - main_of_one <= one.others):
+    mains = [each.repeated.union(each.main) for each in (one, two)]
+    if not (mains[0] - mains[1] <= two.others and mains[1] - mains[0] <= one.others):
         return False
-    both = main_of_one & main_of_two
+    both = set(one.main).intersection(two.main)
     return [each for each in one.main if each in both] == [
         each for each in two.main if each in both
     ]
@@ -144,7 +152,7 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
         bits[tree.tag == tree.tags.index("br")] = 0
     cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
     first = [0, *cut.tolist(), len(nodes)]
-    is_main = np.isin(nodes, main).tolist()
+    is_main = np.isin(nodes, main[~_around(tree)[main]]).tolist()
     pieces = [tree.text_of(node) for node in nodes.tolist()]
     texts, kept = [], []
     for begin, end in pairwise(first):
@@ -153,8 +161,16 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
     return Fingerprint.of([*texts, told], [*kept, not any(kept)])
 
 
-def _numbers(data: bytes) -> tuple[int, ...]:
-    return tuple(
-        int.from_bytes(data[start : start + HASH_BYTES], "little")
-        for start in range(0, len(data), HASH_BYTES)
-    )
+def _around(tree: PageTree) -> NDArray[np.bool_]:
+    """Mark what a page calls its navigation and footer.
+
+    One that has half of the page's text is none: its end tag was forgotten.
+    """
+    around = np.zeros(len(tree), dtype=bool)
+    most = len(tree.text) / 2
+    names = [number for number, tag in enumerate(tree.tags) if tag in AROUND]
+    for node in np.flatnonzero(np.isin(tree.tag, names)).tolist():
+        end = int(tree.end[node])
+        if tree.text_end[end - 1] - tree.text_start[node] < most:
+            around[node:end] = True
+    return around & ~tree.inside(*WITHIN)

@@ -162,15 +162,17 @@ def unpacked(archive: Path) -> Iterator[Path]:
 
 
 def content_pages(data: Path, name: str) -> Iterator[ContentPage]:
-    """Read the pages of ``content/NAME.jsonl.xz``."""
-    for page in _json_lines(data / "content" / f"{name}.jsonl.xz"):
-        yield ContentPage(
+    """Read the pages of ``content/NAME.jsonl.xz``; whether there is one is said at once."""
+    return (
+        ContentPage(
             id=page["id"],
             url=page["url"],
             html=page["html"],
             main_text=page["main_text"],
             page_type=page.get("page_type", ""),
         )
+        for page in _json_lines(data / "content" / f"{name}.jsonl.xz")
+    )
 
 
 def node_pages(data: Path, name: str) -> Iterator[NodePage]:
@@ -185,9 +187,11 @@ def node_pages(data: Path, name: str) -> Iterator[NodePage]:
 
 
 def neardup_pages(data: Path, name: str) -> Iterator[NeardupPage]:
-    """Read the pages of ``neardup/NAME.pages.jsonl.xz``."""
-    for page in _json_lines(data / "neardup" / f"{name}.pages.jsonl.xz"):
-        yield NeardupPage(id=page["id"], url=page["url"], html=page["html"])
+    """Read the pages of ``neardup/NAME.pages.jsonl.xz``; whether there is one is said at once."""
+    return (
+        NeardupPage(id=page["id"], url=page["url"], html=page["html"])
+        for page in _json_lines(data / "neardup" / f"{name}.pages.jsonl.xz")
+    )
 
 
 def neardup_pairs(data: Path, name: str) -> Iterator[Pair]:
@@ -220,6 +224,10 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Read JSON lines, compressed when the name says so, without holding the file in memory."""
     if not path.is_file():
         raise DataError(f"the data set {str(path)!r} does not exist: see {DATA_VARIABLE} or --data")
+    return _read_lines(path)
+
+
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
     opened = lzma.open if path.suffix == ".xz" else open
     read = 0
     try:

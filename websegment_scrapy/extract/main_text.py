@@ -14,6 +14,7 @@ import numpy as np
 
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.told import BODY, told_texts
+from websegment_scrapy.page.words import words
 from websegment_scrapy.template.page_templates import PageTemplates
 from websegment_scrapy.template.repeated import template_nodes
 
@@ -30,6 +31,7 @@ __all__ = [
     "kept_text",
     "largest_segment",
     "main_segment",
+    "page_words",
     "reader_of",
     "roles_by_templateness",
     "told_text",
@@ -102,6 +104,18 @@ def told_text(tree: PageTree) -> str:
     return "" if (tree.text_end > tree.text_start).any() else tree.head.description
 
 
+def page_words(tree: PageTree, segments: tuple[Segment, ...]) -> int:
+    """Count the words of all text that can be read, of which the main text is a part.
+
+    That of the segments, and that which is hidden and can be opened; on a page that was not
+    rendered all that is hidden may be such text.
+    """
+    found = (tree.text_end > tree.text_start) & tree.readable
+    found[tree.leaves] = False
+    hidden = sum(len(words(tree.text_of(node))) for node in np.flatnonzero(found).tolist())
+    return hidden + sum(segment.words for segment in segments)
+
+
 def roles_by_templateness(
     tree: PageTree, segments: tuple[Segment, ...], templates: PageTemplates
 ) -> tuple[Segment, ...]:
@@ -116,7 +130,7 @@ def roles_by_templateness(
     weight = np.maximum(tree.text_end[leaves] - tree.text_start[leaves], 1).astype(np.float64)
     is_main = np.isin(leaves, templates.main)
     is_text = tree.text_end[leaves] > tree.text_start[leaves]
-    inside = {name: _inside(tree, name)[leaves] for name in ("header", "footer")}
+    inside = {name: tree.inside(name)[leaves] for name in ("header", "footer")}
     if not segments:
         return ()
     # All leaves, segment after segment: numbers of a segment are sums over a range.
@@ -158,14 +172,3 @@ def _edge_roles(
     )
     found: list[Role] = roles.tolist()
     return found
-
-
-def _inside(tree: PageTree, name: str) -> NDArray[np.bool_]:
-    """Mark the nodes in elements of a name."""
-    marked = np.zeros(len(tree) + 1, dtype=np.int64)
-    if name in tree.tags:
-        elements = np.flatnonzero(tree.tag == tree.tags.index(name))
-        np.add.at(marked, elements, 1)
-        np.add.at(marked, tree.end[elements], -1)
-    inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
-    return inside

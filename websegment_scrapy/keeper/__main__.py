@@ -5,7 +5,7 @@ for a page), ``pages`` (open at once), ``crawl`` (the crawl's process), ``folder
 files). Then questions, answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door;
 with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": [HOST, PORT]}`` →
 ``allowed``. It tells on its own: ``refused`` (host, address), ``ended`` and ``grown`` (MiB). When
-its input ends, the crawl is gone.
+its input ends, the crawl is gone; nothing else ends it (`shielding`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import signal
 import socket
 import sys
 from pathlib import Path
@@ -124,6 +123,4 @@ async def _main() -> None:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # the end of its input is what ends it
     asyncio.run(_main())

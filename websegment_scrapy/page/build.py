@@ -14,6 +14,7 @@ from websegment_scrapy.page.capture import (
     read_text,
 )
 from websegment_scrapy.page.parse import parse_html
+from websegment_scrapy.page.readable import readable
 from websegment_scrapy.page.static_layout import no_layout, static_layout
 from websegment_scrapy.page.tags import REPLACED
 from websegment_scrapy.page.tree import TEXT, PageHead, PageTree
@@ -54,16 +55,19 @@ def build_tree(
     else:
         root, layout_names = parse_html(html), None
     nodes = walk(root, attributes, layout_names if capture is not None else None)
+    can_be_read = [True] * len(nodes)
     if capture is not None:
         layout = _captured_layout(nodes, capture)
         styles, kind, width = capture.styles, "rendered", capture.width
+        can_be_read = readable(nodes, layout[2], layout[1], styles)
     elif estimate_layout:
         layout, styles, width = static_layout(nodes)
         kind = "static"
     else:
         layout, styles, width = no_layout(nodes)
         kind = "static"
-    return _freeze(nodes, *layout, styles=styles, kind=kind, width=width, head=_head(root, nodes))
+    head = _head(root, nodes)
+    return _freeze(nodes, *layout, can_be_read, styles=styles, kind=kind, width=width, head=head)
 
 
 def _captured_layout(nodes: Nodes, capture: PageCapture) -> Layout:
@@ -93,6 +97,8 @@ def _captured_layout(nodes: Nodes, capture: PageCapture) -> Layout:
             visible[index] = bool(styles[measured[4]].visible)
         elif parent >= 0:
             style[index] = style[parent]
+            # Without a box but with text that has one: ``display: contents``.
+            visible[index] = visible[parent] and index in nodes.captured_text
     return np.array(boxes, dtype=np.float32).reshape(-1, 4), style, visible
 
 
@@ -101,6 +107,7 @@ def _freeze(
     box: NDArray[np.float32],
     style: list[int],
     visible: list[bool],
+    can_be_read: list[bool],
     *,
     styles: Any,
     kind: Any,
@@ -126,6 +133,7 @@ def _freeze(
         box=box,
         style=np.array(style, dtype=np.int32),
         visible=shown,
+        readable=np.array(can_be_read, dtype=bool),
         text_start=ends - lengths,
         text_end=ends,
         space_before=np.array(nodes.space_before, dtype=bool),

@@ -174,12 +174,21 @@ async (options) => {
     ];
   };
   const empty = (clip) => clip[2] - clip[0] <= 1 || clip[3] - clip[1] <= 1;
-  const outside = (clip, rect) =>
-    empty(clip) ||
+  const beside = (clip, rect) =>
     rect.left >= clip[2] ||
     rect.top >= clip[3] ||
     rect.right < clip[0] ||
     rect.bottom < clip[1];
+  /* The middle counts: text moved far to the left is as wide as the way back to the page. */
+  const offPage = (rect) =>
+    rect.left + rect.right + 2 * left < 0 || rect.top + rect.bottom + 2 * top < 0;
+
+  /* Whether a style is set to move: a hidden element that is will be shown when it is scrolled to,
+     pointed at or opened. */
+  const moves = (style) =>
+    style.animationName !== "none" ||
+    /[1-9]/.test(style.transitionDuration) ||
+    !/^(all|none)$/.test(style.transitionProperty);
 
   const elements = []; // elements with a box or with text, in document order
   const boxes = []; // the beginning of their box attribute, "" without a box
@@ -212,6 +221,7 @@ async (options) => {
     const position = style.position;
     const base = position === "fixed" ? null : position === "absolute" ? parent.outer : parent.clip;
     let hidden = own.faded || style.visibility !== "visible" || !checkVisibility(element);
+    let cut = false; // away by a box that shows other things: a slide, the rest of a long text
     own.clip = base;
     if (element !== root && element !== body) {
       // overflow of html and body is the viewport's: consent walls lock it, nothing is cut off
@@ -219,8 +229,9 @@ async (options) => {
         own.clip = shrink(base, rect, style);
         if (firstChild(element) !== null && empty(own.clip)) hidden = true;
       }
-      if (base !== null && outside(base, rect)) hidden = true;
-      if (rect.right + left < 0 || rect.bottom + top < 0) hidden = true;
+      if (base !== null && empty(base)) hidden = true;
+      else if (base !== null && beside(base, rect)) cut = true;
+      if (offPage(rect)) hidden = true;
       if (clippedAway(style, position)) {
         hidden = true;
         own.clip = [0, 0, 0, 0];
@@ -231,7 +242,7 @@ async (options) => {
     }
     const key =
       '["' + display + '",' +
-      (hidden ? 0 : 1) + ',"' +
+      (hidden || cut ? 0 : 1) + ',"' +
       (colour(style.color) || "ffffff") + '","' +
       colour(style.backgroundColor) + '",' +
       (Math.round(parseFloat(style.fontSize) * 10) / 10 || 0) + "," +
@@ -241,7 +252,9 @@ async (options) => {
       (own.underlined ? 1 : 0) + "," +
       border(style) + ',"' +
       position + '","' +
-      style.cssFloat + '"]';
+      style.cssFloat + '",' +
+      (hidden ? (moves(style) ? 1 : 0) : cut ? 1 : 0) + "," +
+      (style.cursor === "pointer" ? 1 : 0) + "]";
     let id = table[key];
     if (id === undefined) {
       id = table[key] = rows.length;
@@ -260,7 +273,9 @@ async (options) => {
     if (BLANK.test(textOf(node))) return;
     range.selectNodeContents(node);
     const rect = range.getBoundingClientRect();
-    const shown = rect.width > 0 || rect.height > 0;
+    // Indented out of its box, as for an image in its place; below the box is the rest of a text.
+    const away = own.clip !== null && (rect.left >= own.clip[2] || rect.right < own.clip[0]);
+    const shown = (rect.width > 0 || rect.height > 0) && !offPage(rect) && !away;
     if (own.index < 0) {
       if (!shown) {
         own.missed += own.missed === "" ? "-" : ";-";
@@ -303,7 +318,7 @@ async (options) => {
   }
 
   const page =
-    '{"v":2,"width":' + whole(window.innerWidth) +
+    '{"v":3,"width":' + whole(window.innerWidth) +
     ',"height":' + whole(window.innerHeight) +
     ',"page_width":' + whole(scrollWidth(root)) +
     ',"page_height":' + whole(scrollHeight(root));

@@ -5,12 +5,13 @@ A rendered page (`Captured`) carries three attributes, written in the browser by
 of such attributes itself is never taken for layout:
 
 ``data-ws-M-page`` on ``<html>``
-    ``{"v": 2, "width", "height", "page_width", "page_height", "styles": [[…], …]}``: size of the
+    ``{"v": 3, "width", "height", "page_width", "page_height", "styles": [[…], …]}``: size of the
     viewport and of the page in CSS pixels, and the table of distinct styles (fields of `Style`).
 ``data-ws-M-box="x y w h s"`` on every element that has a box
     Document coordinates in whole CSS pixels, and the element's row of the style table.
 ``data-ws-M-text="x y w h;-;…"`` on every element with text of its own
-    One entry for each non-blank text node among its children, ``-`` for one without a box.
+    One entry for each non-blank text node among its children, ``-`` for one without a box or
+    indented out of sight.
     Characters of blank text: space, ``\t\n\r\f\v``, U+00A0, U+200B, U+FEFF.
 
 Because the layout is part of the document it survives HTTP caches. The mark does not travel in the
@@ -38,7 +39,7 @@ __all__ = [
     "read_text",
 ]
 
-CAPTURE_VERSION = 2
+CAPTURE_VERSION = 3
 SCRIPT = files(__package__).joinpath("capture.js").read_text(encoding="utf-8")
 """A JavaScript function expression; its head says what it takes and returns."""
 
@@ -94,7 +95,9 @@ class Style(NamedTuple):
 
     Colours are ``"rrggbb"``; `background` is ``""`` when transparent. `visible` is false for
     ``visibility``, for opacity 0 on the element or above it, and for boxes clipped away or
-    outside the page. `font_family` is the first name, in lower case.
+    outside the page. `comes` says of such an element that it has a transition or an animation, or
+    that the box that cuts it off shows something else: it is hidden for the moment. `pointer` is
+    the cursor of what can be clicked. `font_family` is the first name, in lower case.
     """
 
     display: str
@@ -109,6 +112,8 @@ class Style(NamedTuple):
     border: bool
     position: str
     float_: str
+    comes: bool = False
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +145,8 @@ def read_page(value: str) -> PageCapture | None:
 
 
 def _read_style(row: list[Any]) -> Style:
-    display, visible, color, background, size, weight, family, *marks, position, float_ = row
-    italic, underline, border = (bool(mark) for mark in marks)
+    display, visible, color, background, size, weight, family, *marks = row
+    italic, underline, border, position, float_, comes, pointer = marks
     return Style(
         display=str(display),
         visible=bool(visible),
@@ -150,11 +155,13 @@ def _read_style(row: list[Any]) -> Style:
         font_size=float(size),
         font_weight=int(weight),
         font_family=str(family),
-        italic=italic,
-        underline=underline,
-        border=border,
+        italic=bool(italic),
+        underline=bool(underline),
+        border=bool(border),
         position=str(position),
         float_=str(float_),
+        comes=bool(comes),
+        pointer=bool(pointer),
     )
 
 

@@ -3,14 +3,16 @@
 Encodings are resolved as Scrapy does (byte order mark, HTTP header, ``meta`` element, then UTF-8,
 then charset-normalizer's guess), but only those that the web has: Python knows codecs that are no
 encoding of text (``rot13``, ``hex``) or that fail on most bytes (``idna``, ``undefined``), and a
-page may name any of them. The kind of document is decided by its bytes alone, because content
-types lie. All of it takes linear time: `is_plainly_not_html` runs in the crawl's event loop.
+page may name any of them. The kind of document is decided by its bytes, because content types lie;
+what they say counts for bytes that show no page. All of it takes linear time:
+`is_plainly_not_html` runs in the crawl's event loop.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 
 from charset_normalizer import from_bytes
 from w3lib.encoding import (
@@ -23,7 +25,14 @@ from w3lib.encoding import (
 
 from websegment_scrapy.exceptions import NotHtml
 
-__all__ = ["SNIFFED_BYTES", "decode", "is_plainly_not_html", "refuse_other_formats"]
+__all__ = [
+    "FORMATS",
+    "SNIFFED_BYTES",
+    "OtherFormat",
+    "decode",
+    "is_plainly_not_html",
+    "refuse_other_formats",
+]
 
 SNIFFED_BYTES = 1024
 BINARY_SHARE = 0.1
@@ -42,19 +51,19 @@ WEB_ENCODINGS = frozenset(
 w3lib resolves their labels to; with two that browsers have given up and old pages still use."""
 
 _MAGIC = (
-    (b"%PDF-", "a PDF document"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF87a", "a GIF image"),
-    (b"GIF89a", "a GIF image"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"\x1f\x8b", "gzip data"),
-    (b"BM", "a bitmap image"),
-    (b"\x00\x00\x01\x00", "an icon"),
-    (b"OggS", "Ogg media"),
-    (b"ID3", "MP3 audio"),
-    (b"{\\rtf", "an RTF document"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
+    (b"%PDF-", "a PDF document", "document"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image", "image"),
+    (b"\xff\xd8\xff", "a JPEG image", "image"),
+    (b"GIF87a", "a GIF image", "image"),
+    (b"GIF89a", "a GIF image", "image"),
+    (b"PK\x03\x04", "a ZIP archive", "archive"),
+    (b"\x1f\x8b", "gzip data", "archive"),
+    (b"BM", "a bitmap image", "image"),
+    (b"\x00\x00\x01\x00", "an icon", "image"),
+    (b"OggS", "Ogg media", "media"),
+    (b"ID3", "MP3 audio", "media"),
+    (b"{\\rtf", "an RTF document", "document"),
+    (b"\xd0\xcf\x11\xe0", "an Office document", "document"),
 )
 _WEAK_MAGIC = frozenset({b"BM", b"ID3"})
 _CONTROL = bytes({*range(9), *range(14, 27), *range(28, 32)})
@@ -65,14 +74,45 @@ _XML_ROOT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OTHER_XML = {
-    "rss": "an RSS feed",
-    "feed": "an Atom feed",
-    "rdf": "an RDF feed",
-    "urlset": "a sitemap",
-    "sitemapindex": "a sitemap index",
-    "svg": "an SVG image",
+    "rss": ("an RSS feed", "feed"),
+    "feed": ("an Atom feed", "feed"),
+    "rdf": ("an RDF feed", "feed"),
+    "urlset": ("a sitemap", "sitemap"),
+    "sitemapindex": ("a sitemap index", "sitemap"),
+    "svg": ("an SVG image", "image"),
 }
+_DECLARED = (
+    ("json", "JSON", "json"),
+    ("application/pdf", "a PDF document", "document"),
+    ("image/", "an image", "image"),
+    ("audio/", "audio", "media"),
+    ("video/", "video", "media"),
+    ("font/", "a font", "binary"),
+    ("text/css", "a style sheet", "text"),
+    ("text/csv", "CSV", "text"),
+    ("javascript", "a script", "text"),
+    ("rss+xml", "an RSS feed", "feed"),
+    ("atom+xml", "an Atom feed", "feed"),
+    ("xml", "XML", "xml"),
+)
+"""Content types, by a part of their names, of what is no page unless its bytes look like one."""
+
+_SIGNS = ("<html", "<!doctype html", "<body", "<head")
 _TAG = re.compile(r"<[a-zA-Z!/]")
+
+
+FORMATS = frozenset(
+    {kind for *_, kind in (*_MAGIC, *_OTHER_XML.values(), *_DECLARED)} | {"binary", "json"}
+)
+"""The kinds of formats that are told apart in counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFormat:
+    """What a response is that is no page: its kind, one of `FORMATS`, and the sentence."""
+
+    kind: str
+    reason: str
 
 
 def decode(body: bytes, *, content_type: str | None = None, encoding: str | None = None) -> str:
@@ -122,27 +162,40 @@ def is_plainly_not_html(start: bytes) -> bool:
     return _other_xml(text) is not None
 
 
-def refuse_other_formats(text: str) -> None:
+def refuse_other_formats(text: str, content_type: str | None = None) -> None:
     """Raise ``NotHtml`` for JSON, feeds and other XML that is no page."""
     start = text[:SNIFFED_BYTES].lstrip("\ufeff \t\r\n\f")
     if start[:1] in ("{", "[") and _is_json(text):
-        raise NotHtml("not HTML but JSON")
-    if what := _other_xml(start):
-        raise NotHtml(f"not HTML but {what}")
+        raise _not_html("JSON", "json")
+    found = _other_xml(start) or _declared(start, content_type)
+    if found is not None:
+        raise _not_html(*found)
 
 
-def _other_xml(start: str) -> str | None:
+def _declared(start: str, content_type: str | None) -> tuple[str, str] | None:
+    """Return what the content type says, where nothing in the bytes speaks for a page."""
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    if "html" in declared or any(sign in start.lower() for sign in _SIGNS):
+        return None
+    return next(((what, kind) for name, what, kind in _DECLARED if name in declared), None)
+
+
+def _not_html(what: str, kind: str) -> NotHtml:
+    return NotHtml(f"not HTML but {what}", kind)
+
+
+def _other_xml(start: str) -> tuple[str, str] | None:
     match = _XML_ROOT.match(start)
     return _OTHER_XML.get(match[1].lower()) if match else None
 
 
 def _refuse_binary(body: bytes) -> None:
     start = body[:SNIFFED_BYTES]
-    for magic, what in _MAGIC:
+    for magic, what, kind in _MAGIC:
         if start.startswith(magic) and (magic not in _WEAK_MAGIC or b"<" not in start):
-            raise NotHtml(f"not HTML but {what}")
+            raise _not_html(what, kind)
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        raise NotHtml("not HTML but a WebP image")
+        raise _not_html("a WebP image", "image")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return  # UTF-16 with its mark: every second byte may be NUL
     lowered = start.lower()
@@ -152,7 +205,7 @@ def _refuse_binary(body: bytes) -> None:
         return
     control = len(start) - len(start.translate(None, _CONTROL))
     if start and control > BINARY_SHARE * len(start):
-        raise NotHtml("not HTML but binary data")
+        raise _not_html("binary data", "binary")
 
 
 def _looks_like_utf16(start: bytes) -> bool:

@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.capture import Style
@@ -61,6 +62,9 @@ class PageTree:
         Index into ``styles``.
     visible
         Whether the node is shown.
+    readable
+        Whether a reader can get to see the node: it is shown, or the page has a way to show it
+        (`page.readable`). Without a browser nobody knows, and all nodes are.
     text_start, text_end
         Span of each text node in ``text``; equal for elements.
     space_before
@@ -87,6 +91,7 @@ class PageTree:
     box: NDArray[np.float32]
     style: NDArray[np.int32]
     visible: NDArray[np.bool_]
+    readable: NDArray[np.bool_]
     text_start: NDArray[np.int64]
     text_end: NDArray[np.int64]
     space_before: NDArray[np.bool_]
@@ -171,6 +176,16 @@ class PageTree:
             found.append(node)
             node = int(self.parent[node])
         return found
+
+    def inside(self, *names: str) -> NDArray[np.bool_]:
+        """Mark the elements of some names and all nodes in them."""
+        marked = np.zeros(len(self) + 1, dtype=np.int64)
+        numbers = [number for number, tag in enumerate(self.tags) if tag in names]
+        elements = np.flatnonzero(np.isin(self.tag, numbers))
+        np.add.at(marked, elements, 1)
+        np.add.at(marked, self.end[elements], -1)
+        inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
+        return inside
 
     def union_box(self, nodes: NDArray[np.int32]) -> tuple[int, int, int, int]:
         """Return the smallest box around the boxes of ``nodes``."""

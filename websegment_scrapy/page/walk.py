@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from websegment_scrapy.page.readable import OPENING
 from websegment_scrapy.page.tags import NOT_RENDERED, OPAQUE_TEXT, REPLACED
 from websegment_scrapy.page.tree import TEXT
 
@@ -73,6 +74,7 @@ class Nodes:
     presentation: dict[int, dict[str, str]] = field(default_factory=dict)
     captured_box: dict[int, str] = field(default_factory=dict)
     captured_text: dict[int, str] = field(default_factory=dict)
+    opening: dict[int, dict[str, str]] = field(default_factory=dict)
     attributes: dict[str, dict[int, str]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     scripts: list[str] = field(default_factory=list)
@@ -151,6 +153,9 @@ def walk(
                         nodes.captured_box[index] = value
                     if (value := given.get(layout_names[1])) is not None:
                         nodes.captured_text[index] = value
+                    said = {name: given[name] for name in OPENING if name in given}
+                    if said:
+                        nodes.opening[index] = said
                 else:
                     if "hidden" in given or (
                         kind & INPUT and given.get("type", "").lower() == "hidden"

@@ -120,6 +120,11 @@ class Database:
             with connection.begin():
                 yield connection
 
+    def check_writable(self) -> None:
+        """Write what is there already; a `StoreError` says why nothing can be written."""
+        with self.write() as connection:
+            connection.exec_driver_sql("UPDATE store_info SET value = value WHERE key = 'recipe'")
+
     def close(self) -> None:
         """Close all connections."""
         if self.checkpointer is not None:

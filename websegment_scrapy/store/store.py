@@ -57,6 +57,7 @@ class Store:
         self.rules = rules
         self.patience = patience
         self.crowded_keys = 0
+        self._hurry = threading.Event()
         # SQLite has one writer at a time anyway; waiting here is fairer than its busy handler.
         self._lock: contextlib.AbstractContextManager[Any] = (
             contextlib.nullcontext() if database.is_postgresql else threading.RLock()
@@ -201,10 +202,14 @@ class Store:
             except TooManyLocks:
                 raise
             except StoreUnavailable:
-                if time.monotonic() + pause > give_up:
+                if self._hurry.is_set() or time.monotonic() + pause > give_up:
                     raise
-            time.sleep(pause)
+            self._hurry.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    def hurry(self) -> None:
+        """Have no patience from now on: whoever waits for the database gives up."""
+        self._hurry.set()
 
     def _write_crawl(self, name: str) -> int:
         with self.database.write() as connection:

@@ -10,6 +10,9 @@ without links and form fields has none, and is kept as it is; and a block that i
 and not links, is what the page is for. The heading above the main text that says what the page's
 title says belongs to it (`TITLE` of its words, `TITLE_PART` of the title's).
 
+What no reader can get to see, as a browser knows, is not main text, however likely it looks; it is
+left out first, so that nothing that can be read loses against it.
+
 Two things mean another thing on a page of running text than on a list or a forum. Where
 `RUNNING_TEXT` of what would be kept is running text, a block of links must be likelier than `LINKS`
 to be kept: it is "related", not the list that the page is for. And where there is an article of
@@ -37,7 +40,13 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.block_features import BlockFeatures
 
-__all__ = ["choose", "look_again", "without_comments", "without_repetitions"]
+__all__ = [
+    "choose",
+    "look_again",
+    "without_comments",
+    "without_hidden",
+    "without_repetitions",
+]
 
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
@@ -111,6 +120,12 @@ def _gain(words: NDArray[np.float64], probability: NDArray[np.float64]) -> float
     mass = np.cumsum((probability * words)[order])
     total = np.cumsum(words[order]) + mass[-1:]
     return float(np.max(2 * mass / np.maximum(total, 1e-9), initial=0.0))
+
+
+def without_hidden(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities with 0 for what no reader can get to see (`page.readable`)."""
+    blocks = page.text.blocks
+    return np.where(page.text.tree.readable[blocks.nodes[blocks.first[:-1]]], probability, 0.0)
 
 
 def without_comments(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:

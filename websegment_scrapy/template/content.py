@@ -27,6 +27,7 @@ from websegment_scrapy.template.block_smoothing import smooth_blocks
 from websegment_scrapy.template.choice import (
     choose,
     without_comments,
+    without_hidden,
     without_repetitions,
 )
 from websegment_scrapy.template.container import without_surroundings
@@ -47,6 +48,7 @@ __all__ = ["RULES", "ContentModel", "Judgement", "shipped_content_model"]
 
 MODEL_VERSION = 1
 RULES = {
+    "hidden": without_hidden,
     "repetition": without_repetitions,
     "comments": without_comments,
     "surroundings": without_surroundings,

@@ -47,7 +47,10 @@ class TextBlocks:
 
 
 def text_blocks(tree: PageTree) -> TextBlocks:
-    """Cut the text of a page into blocks; ``br`` does not cut, a change of visibility does."""
+    """Cut the text of a page into blocks.
+
+    ``br`` does not cut; where text begins or ends that is not shown, or cannot be read, it is cut.
+    """
     nodes = np.flatnonzero(tree.text_end > tree.text_start)
     if not len(nodes):
         return TextBlocks(nodes, np.zeros(1, dtype=np.int64))
@@ -56,6 +59,7 @@ def text_blocks(tree: PageTree) -> TextBlocks:
         bits[tree.tag == tree.tags.index("br")] = 0
     gaps = gap_bits(tree, nodes, bits)
     cut = (gaps & (PARAGRAPH | LINE | CELL)) != 0
-    cut |= tree.visible[nodes[1:]] != tree.visible[nodes[:-1]]
+    for seen in (tree.visible[nodes], tree.readable[nodes]):
+        cut |= seen[1:] != seen[:-1]
     first = np.concatenate(([0], np.flatnonzero(cut) + 1, [len(nodes)]))
     return TextBlocks(nodes, first)
