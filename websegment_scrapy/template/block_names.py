@@ -1,4 +1,4 @@
-"""What elements are called by their ``class`` and ``id``, and what that says of the text in them."""
+"""What elements are called by ``class`` and ``id``, and what that says of the text in them."""
 
 from __future__ import annotations
 
