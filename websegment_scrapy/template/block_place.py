@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from websegment_scrapy.page.tags import BLOCK, HEADINGS
-from websegment_scrapy.template.lexicon import name_words
+from websegment_scrapy.template.block_names import CALLED_BIT, name_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,20 +63,6 @@ FLAGS: dict[str, frozenset[str]] = {
 }
 """Kinds of elements that a block may lie in."""
 
-CALLED: dict[str, frozenset[str]] = {
-    "comments": frozenset(
-        "comment comments commentlist commenting respond responses disqus trackback trackbacks "
-        "pingback replies".split()
-    ),
-    "forum": frozenset(
-        "forum forums thread threads topic topics discussion discussions question questions answer "
-        "answers phpbb vbulletin discourse".split()
-    ),
-    "sidebar": frozenset("sidebar sidebars related widget widgets recommended popular".split()),
-}
-"""Names of elements that mean one thing on some pages and another on others: what is called a
-comment is the content of a forum, and not of an article."""
-
 COMMENTS_FOLLOW = re.compile(
     r"\W*(?:(?:\d+|one)\s+(?:comment|response|reply|reaction|thought|kommentar|commentaire"
     r"|comentario)|(?:(?:\d+|no|all|user|reader|recent)\s+)?(?:comments|responses|replies|reactions"
@@ -86,10 +71,6 @@ COMMENTS_FOLLOW = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A line above comments, where no name says what they are."""
-
-CACHED_NAME, CACHED_NAMES = 200, 4096
-"""Characters of an element's names up to which their scores are remembered, and how many are: the
-pages of a site have the same ones."""
 
 LINE = 120
 """Most characters of such a line."""
@@ -103,7 +84,6 @@ _TAG_FLAGS: dict[str, int] = {}
 for _number, _tags in enumerate(FLAGS.values()):
     for _name in _tags:
         _TAG_FLAGS[_name] = _TAG_FLAGS.get(_name, 0) | 1 << _number
-_CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 _BIT = {name: np.int64(1 << number) for number, name in enumerate(FLAGS)}
 _IMAGES = frozenset({"img", "picture", "svg", "video"})
 FIELDS = frozenset({"input", "button", "select", "textarea"})
@@ -138,7 +118,7 @@ class _Nodes:
         self.own_flags = np.array([_TAG_FLAGS.get(tag, 0) for tag in tree.tags], dtype=np.int64)[
             tree.tag
         ]
-        self.named, least, greatest, number, self.called = _names(page, lexicon)
+        self.named, least, greatest, number, self.called = name_scores(page.tree, lexicon)
         # What a node inherits: flags and names in one number, least and greatest score as two
         # leasts, both paths side by side.
         inherited = self.own_flags | (self.called << _CALLED_SHIFT)
@@ -185,10 +165,10 @@ def place_columns(
     first = page.blocks.nodes[page.blocks.first[:-1]]
     inner = tree.parent[first].astype(np.int64)
     home = nodes.container[inner]
-    nodes.inside[_below_comment_lines(page, nodes, home)] |= _CALLED_BIT["comments"]
+    nodes.inside[_below_comment_lines(page, nodes, home)] |= CALLED_BIT["comments"]
     has = (nodes.flags[inner] >> np.arange(len(FLAGS))[:, None]) & 1
     columns |= zip([f"in_{flag}" for flag in FLAGS], has.astype(np.float64), strict=True)
-    for kind, mark in _CALLED_BIT.items():
+    for kind, mark in CALLED_BIT.items():
         columns[f"in_{kind}"] = (nodes.inside[inner] & mark > 0).astype(np.float64)
         columns[f"page_{kind}"] = np.full(len(page), float((nodes.called & mark > 0).sum()))
     outside = page.words * (columns["in_comments"] == 0) * (columns["link_share"] < 0.5)
@@ -224,53 +204,6 @@ def shifted(values: NDArray[np.float64], offset: int, outside: float) -> NDArray
     else:
         found[-offset:] = values[:offset]
     return found
-
-
-def _names(
-    page: BlockText, lexicon: Lexicon
-) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.uint64],
-    NDArray[np.int64],
-]:
-    """Return of each element the sum, least and greatest score of its names, and more.
-
-    The number of its names, equal where they are, and what it is `CALLED`.
-    """
-    size, names = len(page.tree), page.tree.names
-    known: dict[str, tuple[float, float, float, int, int]] = {}
-    rows = []
-    for text in names.values():
-        found = known.get(text)
-        if found is None:
-            score = _name_score if len(text) <= CACHED_NAME else _name_score.__wrapped__
-            sums = score(lexicon, text)
-            found = known[text] = (*sums[:3], len(known) + 1, sums[3])
-        rows.append(found)
-    at = np.fromiter(names, np.int64, len(names))
-    columns = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    filled = []
-    for values, kind in zip(columns, (float, float, float, np.uint64, np.int64), strict=True):
-        array = np.zeros(size, dtype=kind)
-        array[at] = values
-        filled.append(array)
-    total, least, greatest, number, called = filled
-    return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number, called
-
-
-@lru_cache(CACHED_NAMES)
-def _name_score(lexicon: Lexicon, text: str) -> tuple[float, float, float, int]:
-    """Return sum, least and greatest score of an element's names, and what it is `CALLED`."""
-    words, table = name_words(text), lexicon.names
-    scores = [table.get(word, 0.0) for word in words]
-    return (
-        sum(scores),
-        min(scores, default=0.0),
-        max(scores, default=0.0),
-        sum(bit for kind, bit in _CALLED_BIT.items() if not CALLED[kind].isdisjoint(words)),
-    )
 
 
 def _below_comment_lines(
