@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.test_store_support import MINHASH, query, stored_clusters
+from tests.test_store_support import MINHASH, query, record, stored_clusters, words_of
 from tests.texts import page, prose
 from websegment_scrapy.analysis import analyze, judge_again
 from websegment_scrapy.dedup.fingerprint import Fingerprint
@@ -208,6 +209,15 @@ def test_the_same_bytes_get_the_same_answer(store: Store) -> None:
     assert not integrity(store)
 
 
+def test_the_same_bytes_are_compared_by_the_words_that_are_asked_for_now(sqlite_url: str) -> None:
+    few = record("http://one.example/", words_of(1, 12), document_hash=b"d" * 16)
+    with Store.open(sqlite_url, recipe=MINHASH, min_words=15) as store:
+        assert store.decide(few).kind == "empty"
+    with Store.open(sqlite_url, recipe=MINHASH, min_words=5) as store:
+        assert store.decide(replace(few, url="http://two.example/")).kind == "new"
+        assert not integrity(store)
+
+
 def test_the_same_bytes_on_two_known_sites_are_one_text_in_any_order(
     store: Store, tmp_path: Path
 ) -> None:
@@ -281,12 +291,12 @@ def test_a_page_is_the_same_rendered_and_plain(store: Store) -> None:
     whole, shown = prose(1, 120), prose(1, 80)
     assert store.decide(seen(1, shown, rendered=True, blocks=whole)).kind == "new"
     before = query(store, "SELECT words, rendered FROM pages")
-    for record in (
+    for again in (
         seen(1, whole, rendered=False),
         seen(1, whole, rendered=False),
         seen(1, shown, rendered=True, blocks=whole),
     ):
-        decision = store.decide(record)
+        decision = store.decide(again)
         assert (decision.kind, decision.revised) == ("unchanged", False)
     assert query(store, "SELECT words, rendered FROM pages") == before
     edited = whole.replace(whole.split(". ")[2], "This sentence is another one")

@@ -222,13 +222,8 @@ class Batch:
         same = self._documents.get(visit.record.document_hash or b"")
         if same is None or visit.record.error is not None:
             return
-        signature = None
-        if same.signature is not None and same.content_hash is not None:
-            signature = Signature.from_bytes(
-                same.signature, self.rules.recipe, same.words, same.content_hash
-            )
-        visit.take(same.words, signature)
-        if signature is not None and signature.content_hash not in self._twins:
+        visit.take_from(same)
+        if visit.keys and visit.signature.content_hash not in self._twins:
             self._twins |= {page.content_hash: page for page in self._fetch((same.id,))}
 
     def _keep(self, visit: VisitToDecide, page_id: int, known: bytes | None) -> None:

@@ -172,12 +172,7 @@ class SingleVisit:
             return
         same = self._same_document(page)
         if same is not None:
-            signature = None
-            if same.signature is not None:
-                signature = Signature.from_bytes(
-                    same.signature, self.rules.recipe, same.words, same.content_hash
-                )
-            self.todo.take(same.words, signature)
+            self.todo.take_from(same)
             self.words = self.todo.words
 
     def _without_content(self, page: _Stored | None, kind: DecisionKind, reason: str) -> Decision:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.dedup.fingerprint import same_page
+from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
 
 if TYPE_CHECKING:
-    from websegment_scrapy.dedup.signature import Recipe, Signature
+    from websegment_scrapy.dedup.signature import Recipe
     from websegment_scrapy.store.record import PageRecord
     from websegment_scrapy.template.hashes import PageParts
 
@@ -112,6 +113,22 @@ class VisitToDecide:
             )
         else:
             self.keys = self._rules.keys(signature)
+
+    def take_from(self, same: Any) -> None:
+        """Let the visit have found the content of a page that has the same bytes.
+
+        Parameters
+        ----------
+        same
+            Its ``words``, ``content_hash`` and ``signature``, of the database's recipe.
+        """
+        if same.signature is None:
+            if same.words < self._rules.min_words:
+                self.take(same.words, None)
+            return
+        recipe = self._rules.recipe
+        found = Signature.from_bytes(same.signature, recipe, same.words, same.content_hash)
+        self.take(same.words, found)
 
     @property
     def locks(self) -> list[int]:
