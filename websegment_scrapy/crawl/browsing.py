@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0  # for closing one page
 SHUTDOWN_SECONDS = 15.0  # for closing the browser
+DYING_SECONDS = 0.5  # in which a browser that ends aborts its pages before it is gone
 RESTART_SECONDS = 5.0  # for noticing that the browser died
 UNLIMITED = 1_000_000
 REMOTE = (
@@ -167,8 +168,11 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     async def _browser_died(self) -> bool:
         """Tell whether the browser is gone; if so, wait until the next use will restart it."""
         browser = getattr(self, "browser", None)
-        if browser is not None and browser.is_connected():
-            return False
+        deadline = monotonic() + DYING_SECONDS
+        while browser is not None and browser.is_connected():
+            if monotonic() > deadline:
+                return False
+            await asyncio.sleep(0.05)
         deadline = monotonic() + RESTART_SECONDS
         while browser is not None and getattr(self, "browser", None) is browser:
             if monotonic() > deadline:

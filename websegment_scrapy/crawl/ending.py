@@ -103,6 +103,11 @@ class Ending:
             cls._of_crawler[crawler] = cls(crawler)
         return cls._of_crawler[crawler]
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the crawl was told to stop; what fails now may fail because of that."""
+        return not self.crawler.crawling
+
     def on_leave(self, abandon: Callable[[], None]) -> None:
         """Have a function called when the crawl leaves, at once if it does already."""
         self._to_abandon.append(abandon)

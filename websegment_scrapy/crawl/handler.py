@@ -157,6 +157,8 @@ class RenderHandler(BrowsingHandler):
             except PlaywrightError as error:
                 self._refuse_memory(error)
                 if death == BROWSER_DEATHS or not await self._browser_died():
+                    if self._ending.stopping:  # the browser may have been told to stop as well
+                        raise self._ending.left(request) from None
                     raise
         raise AssertionError("unreachable")
 
