@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-# First of all: Scrapy's deprecated names look at the whole stack of whoever imports them, frame by
-# frame and module by module, which takes half a second from deep within our imports.
-import scrapy.core.downloader.handlers.http11  # noqa: F401
 from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import Config
