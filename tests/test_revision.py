@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.test_store_support import MINHASH, query, record, stored_clusters, words_of
+from tests.test_store_support import (
+    MINHASH,
+    assert_every_text_once,
+    query,
+    record,
+    stored_clusters,
+    words_of,
+)
 from tests.texts import page, prose
 from websegment_scrapy.analysis import analyze, judge_again
 from websegment_scrapy.dedup.fingerprint import Fingerprint
@@ -24,6 +33,7 @@ from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.lifecycle import forget
 from websegment_scrapy.store.merging import merge
 from websegment_scrapy.store.revision import pending_sites, revise_site, site_state
+from websegment_scrapy.store.settling import settle, unsettled
 from websegment_scrapy.store.templates import COUNT_ALL
 from websegment_scrapy.template.sitelevel import SiteCounter
 
@@ -66,15 +76,25 @@ def visit(store: Store, url: str, html: str) -> Any:
     return decision, found.main_text
 
 
-def end(store: Store) -> list[Any]:
+def end(store: Store, started: datetime | None = None) -> list[Any]:
     """Do what a crawl does at its end."""
     hosts = pending_sites(store, MIN_PAGES)
-    return [each for host in hosts for each in revise_site(store, host, THETA, MIN_PAGES, JUDGE)]
+    found = [each for host in hosts for each in revise_site(store, host, THETA, MIN_PAGES, JUDGE)]
+    done: set[int] = set()
+    started = started or datetime(2026, 1, 1, tzinfo=UTC)
+    for page_id in unsettled(store, started):
+        if page_id not in done:
+            settle(store, started, page_id, done)
+    return found
 
 
 def state(store: Store) -> tuple[dict[str, Any], set[frozenset[str]]]:
     """Return what is known of each page, and the clusters."""
-    rows = query(store, "SELECT url, words, content_hash, signature IS NULL FROM pages")
+    rows = query(
+        store,
+        "SELECT page.url, page.words, page.content_hash, page.decision, page.similarity, first.url "
+        "FROM pages AS page LEFT JOIN pages AS first ON first.id = page.cluster_id",
+    )
     return {url: tuple(rest) for url, *rest in rows}, stored_clusters(store)
 
 
@@ -267,8 +287,6 @@ def test_forgotten_and_merged_pages_take_what_is_kept_with_them(
         end(store)
         assert state(target) == state(store)
         assert not integrity(target)
-    from datetime import UTC, datetime
-
     forget(store.database, datetime.now(UTC))
     assert query(store, "SELECT count(*) FROM kept_pages") == [(0,)]
 
@@ -301,6 +319,49 @@ def test_a_page_is_the_same_rendered_and_plain(store: Store) -> None:
     assert query(store, "SELECT words, rendered FROM pages") == before
     edited = whole.replace(whole.split(". ")[2], "This sentence is another one")
     assert store.decide(seen(1, edited, rendered=False)).kind == "changed"
+    assert not integrity(store)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_which_pages_represent_a_chain_does_not_go_by_their_order(store: Store, seed: int) -> None:
+    # Each is similar to the next ones only: in any order other pages could represent the rest.
+    pages = {
+        f"http://{HOST}/{letter * 3}": words_of(1, 120, 10 * place)
+        for place, letter in enumerate("hbgcfade")
+    }
+    order = list(pages.items())
+    random.Random(seed).shuffle(order)
+    for url, content in order:
+        store.decide(record(url, content))
+    end(store)
+    assert_every_text_once(store, pages)
+    assert not integrity(store)
+    represented = dict(
+        query(
+            store,
+            "SELECT page.url, first.url FROM pages AS page "
+            "JOIN pages AS first ON first.id = page.cluster_id",
+        )
+    )
+    assert represented[f"http://{HOST}/aaa"] == f"http://{HOST}/aaa"
+    with Store.open(f"sqlite:///{tempfile.mkdtemp()}/other.db", recipe=MINHASH) as other:
+        for url, content in pages.items():
+            other.decide(record(url, content))
+        end(other)
+        assert state(other) == state(store)
+
+
+def test_what_was_known_before_a_crawl_goes_on_to_represent_its_text(store: Store) -> None:
+    store.decide(record("http://long.example/known", words_of(1)))
+    started = datetime.now(UTC)
+    store.decide(record("http://a.example/", words_of(1)))
+    end(store, started)
+    assert query(store, "SELECT url FROM pages WHERE decision = 'new'") == [
+        ("http://long.example/known",)
+    ]
+    end(store)
+    assert query(store, "SELECT url FROM pages WHERE decision = 'new'") == [("http://a.example/",)]
+    assert query(store, "SELECT count(revised) FROM pages") == [(2,)]
     assert not integrity(store)
 
 

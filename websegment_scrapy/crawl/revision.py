@@ -11,6 +11,7 @@ from websegment_scrapy.analysis import judge_again
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.exceptions import AnalysisError, StoreError
 from websegment_scrapy.store.revision import finish, pending_sites, read_kept, revise
+from websegment_scrapy.store.settling import settle, unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import PageRegistry
     from websegment_scrapy.crawl.writer import StoreWriter
-    from websegment_scrapy.store.revision import Kept, KeptSite
+    from websegment_scrapy.store.revision import Kept, KeptSite, Revision
 
 __all__ = ["Reviser", "page_revised"]
 
@@ -29,8 +30,9 @@ logger = logging.getLogger(__name__)
 page_revised = object()
 """Scrapy signal: a page was judged again, and is decided anew.
 
-Sent with ``revision`` (`store.revision.Revision`) and ``main_text``; the item of the page is gone
-by then. Connect to it by ``crawler.signals.connect(listener, page_revised)``.
+Sent with ``revision`` (`store.revision.Revision`) and ``main_text``, ``None`` where that is as it
+was and only what the page repeats is another; the item of the page is gone by then. Connect to it
+by ``crawler.signals.connect(listener, page_revised)``.
 """
 
 LAST_SECONDS = 10.0
@@ -76,7 +78,7 @@ class Reviser:
             logger.warning("Pages are not judged again: %s", error)
             return
         for number, host in enumerate(hosts):
-            if self._ending.leaving or (end is not None and monotonic() > end):
+            if self._is_over(end):
                 logger.info(
                     "The pages of %d sites are left to be judged again by the next crawl, or by "
                     "websegment dedup revise",
@@ -84,6 +86,33 @@ class Reviser:
                 )
                 return
             await self._revise(host)
+        if not self._config.drop_duplicates:
+            await self._settle(end)
+
+    def _is_over(self, end: float | None) -> bool:
+        return self._ending.leaving or (end is not None and monotonic() > end)
+
+    async def _settle(self, end: float | None) -> None:
+        """Choose the representatives of this crawl's clusters (`store.settling`).
+
+        Not where duplicates are dropped: there who came first is the one that was delivered.
+        """
+        assert self._crawler.stats is not None
+        started = self._crawler.stats.get_value("start_time")
+        done: set[int] = set()
+        try:
+            for page_id in await self._writer.ask(unsettled, started):
+                if page_id in done or self._is_over(end):
+                    continue
+                for revision in await self._writer.ask(settle, started, page_id, done):
+                    self._tell(revision, None)
+        except StoreError as error:
+            logger.warning("Not all clusters are settled: %s", error)
+
+    def _tell(self, revision: Revision, main_text: str | None) -> None:
+        assert self._crawler.stats is not None
+        self._crawler.stats.inc_value("websegment/revised")
+        self._crawler.signals.send_catch_log(page_revised, revision=revision, main_text=main_text)
 
     async def _revise(self, host: str) -> None:
         config = self._config
@@ -106,9 +135,5 @@ class Reviser:
         future = pool.submit(judge_again, site.tasks(chunk), self._config.signature)
         answers = await asyncio.wrap_future(future)
         judged, texts = site.judged(chunk, answers)
-        assert self._crawler.stats is not None
         for kept, revision in await self._writer.ask(revise, judged):
-            self._crawler.stats.inc_value("websegment/revised")
-            self._crawler.signals.send_catch_log(
-                page_revised, revision=revision, main_text=texts[kept.page_id]
-            )
+            self._tell(revision, texts[kept.page_id])

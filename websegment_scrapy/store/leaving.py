@@ -40,7 +40,15 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.store.visit import Rules
 
-__all__ = ["HANDOVER", "WITHOUT_TEXT", "ClusterTooLarge", "hand_over_all", "leave", "rules_of"]
+__all__ = [
+    "HANDOVER",
+    "PLACE",
+    "WITHOUT_TEXT",
+    "ClusterTooLarge",
+    "hand_over_all",
+    "leave",
+    "rules_of",
+]
 
 HANDOVER = 128
 """Pages that stand anew in one transaction,"""
@@ -69,7 +77,7 @@ _MEMBERS = select(*_Columns).where(in_cluster(bindparam("cluster"))).limit(bindp
 _DELETE_KEYS = delete(PageKey).where(
     PageKey.page_id == bindparam("page"), PageKey.key.in_(bindparam("keys", expanding=True))
 )
-_PLACE = (
+PLACE = (
     update(Page)
     .where(Page.id == bindparam("member"))
     .values(
@@ -79,6 +87,7 @@ _PLACE = (
         similarity=bindparam("new_similarity"),
     )
 )
+"""Puts a page in its place among the clusters."""
 
 
 WITHOUT_TEXT: dict[str, Any] = {
@@ -215,7 +224,7 @@ def _stand_anew(
             ]
             changes.append(_repeat(orphan, cluster, earlier, rules.similarity))
     if changes:
-        connection.execute(_PLACE, changes)
+        connection.execute(PLACE, changes)
     return complete
 
 

@@ -1,0 +1,223 @@
+"""Which pages represent their clusters, settled at the end of a crawl: not by who came first.
+
+Within a crawl the order of pages is chance. A page joins the cluster of a representative that is
+there already, so which pages represent the others, and with which of two representatives a page is
+that is similar to both, would go by that order. At the end of a crawl the pages of its clusters are
+placed anew, in an order of their own:
+
+1. pages whose text came before the crawl, by age: what users know stays as it is;
+2. pages of the crawl, the shortest URL first, of equally long ones by their letters.
+
+Each page that is similar to no representative before it becomes one; the others join the most
+similar one. What was promised of clusters holds as before (`clusters`).
+
+Only pages in clusters of two or more, and pages similar to these, can be placed in another way.
+They are taken component by component, each in a transaction of its own; a component of more than
+`MAX_COMPONENT` pages stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import and_, or_, select, text, update
+
+from websegment_scrapy.dedup.signature import Signature, similarities
+from websegment_scrapy.store.clusters import MAX_PAGES_PER_KEY, in_cluster
+from websegment_scrapy.store.leaving import PLACE
+from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.models import Page
+from websegment_scrapy.store.revision import Revision
+from websegment_scrapy.store.statements import Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from websegment_scrapy.store.store import Store
+    from websegment_scrapy.store.visit import Rules
+
+__all__ = ["MAX_COMPONENT", "settle", "unsettled"]
+
+MAX_COMPONENT = 200
+"""Pages that are placed in one transaction: it takes some tenths of a second."""
+
+_COLUMNS = (
+    Page.id,
+    Page.url,
+    Page.words,
+    Page.content_hash,
+    Page.signature,
+    Page.cluster_id,
+    Page.decision,
+    Page.duplicate_of_id,
+    Page.last_changed,
+)
+
+
+class _Member(NamedTuple):
+    """A page of a component."""
+
+    id: int
+    url: str
+    signature: Signature
+    cluster: int
+    decision: str
+    duplicate_of_id: int | None
+    last_changed: datetime
+
+    def rank(self, started: datetime) -> tuple[Any, ...]:
+        """Return what pages are ordered by."""
+        if self.last_changed < started:
+            return (0, self.last_changed, self.id)
+        return (1, len(self.url), self.url)
+
+
+def unsettled(store: Store, started: datetime) -> list[int]:
+    """Return the pages in clusters of two or more whose text, or judgement, is of this crawl."""
+    query = select(Page.id).where(
+        or_(Page.last_changed >= started, Page.revised >= started),
+        Page.duplicate_of_id.is_not(None),
+        Page.recipe_id == store.rules.recipe_id,
+    )
+    with store.database.read() as connection:
+        return list(connection.execute(query.order_by(Page.id)).scalars())
+
+
+def settle(store: Store, started: datetime, page_id: int, done: set[int]) -> list[Revision]:
+    """Place the pages of one component anew; return what became of those that changed.
+
+    Parameters
+    ----------
+    store
+        An open store.
+    started
+        When the crawl began.
+    page_id
+        A page of the component.
+    done
+        Pages that were settled; those of the component are added.
+    """
+
+    def attempt() -> list[Revision]:
+        with store.database.write() as connection:
+            if store.database.is_postgresql:
+                connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+            members = _component(connection, store.rules, page_id)
+            done.update(member.id for member in members)
+            if not 1 < len(members) <= MAX_COMPONENT:
+                return []
+            members.sort(key=lambda member: member.rank(started))
+            return _place(connection, members, store.rules.similarity)
+
+    return store.patiently(attempt)
+
+
+def _component(connection: Connection, rules: Rules, start: int) -> list[_Member]:
+    """Gather what is connected with a page: by similarity, or by being in one cluster."""
+    statements = Statements.of(connection, rules.recipe_id)
+    found: dict[int, _Member] = {}
+    waiting = deque(_members(connection, rules, Page.id == start))
+    while waiting and len(found) <= MAX_COMPONENT:
+        member = waiting.popleft()
+        if member.id in found:
+            continue
+        found[member.id] = member
+        keys = rules.keys(member.signature)
+        ids = {page_id for _, page_id in statements.sharing(keys, MAX_PAGES_PER_KEY)} - found.keys()
+        near = _members(connection, rules, Page.id.in_(sorted(ids))) if ids else []
+        if near:
+            alike = similarities(member.signature, [each.signature for each in near])
+            waiting.extend(near[place] for place in np.flatnonzero(alike >= rules.similarity))
+        waiting.extend(_members(connection, rules, in_cluster(member.cluster)))
+    return list(found.values())
+
+
+def _members(connection: Connection, rules: Rules, condition: Any) -> list[_Member]:
+    of_recipe = and_(condition, Page.recipe_id == rules.recipe_id, Page.signature.is_not(None))
+    query = select(*_COLUMNS).where(of_recipe).order_by(Page.id).limit(MAX_COMPONENT + 1)
+    return [
+        _Member(
+            row.id,
+            row.url,
+            Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash),
+            row.cluster_id,
+            row.decision,
+            row.duplicate_of_id,
+            row.last_changed,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _place(connection: Connection, members: Sequence[_Member], threshold: float) -> list[Revision]:
+    """Write down where the pages of a component belong; those that stay are not touched."""
+    signatures = [member.signature for member in members]
+    near = np.array([similarities(each, signatures) for each in signatures])
+    home = _homes(near, threshold)
+    changes: list[dict[str, Any]] = []
+    revisions: dict[int, Revision] = {}
+    for place, member in enumerate(members):
+        found = _repeated(members, near, home, place, threshold)
+        target = None if found is None else members[found]
+        value = None if found is None else float(near[place, found])
+        decision = "new" if target is None else "duplicate"
+        cluster, target_id = members[home[place]].id, None if target is None else target.id
+        if (member.cluster, member.duplicate_of_id) != (cluster, target_id):
+            changes.append(
+                {
+                    "member": member.id,
+                    "new_cluster": cluster,
+                    "new_decision": decision,
+                    "new_target": target_id,
+                    "new_similarity": value,
+                }
+            )
+        if decision != member.decision:
+            repeats = None if target is None else target.url
+            words = member.signature.words
+            revisions[member.id] = Revision(
+                member.url, member.decision, decision, words, repeats, value
+            )
+    if changes:
+        connection.execute(PLACE, changes)
+    if revisions:
+        told = update(Page).where(Page.id.in_(sorted(revisions)))
+        connection.execute(told.values(revised=datetime.now(UTC)))
+    return list(revisions.values())
+
+
+def _homes(near: NDArray[np.float64], threshold: float) -> list[int]:
+    """Return the place of each page's representative, for pages in their order."""
+    chosen: list[int] = []
+    for place in range(len(near)):
+        if not (near[place, chosen] >= threshold).any():
+            chosen.append(place)
+    return [
+        place if place in chosen else chosen[int(np.argmax(near[place, chosen]))]
+        for place in range(len(near))
+    ]
+
+
+def _repeated(
+    members: Sequence[_Member],
+    near: NDArray[np.float64],
+    home: Sequence[int],
+    place: int,
+    threshold: float,
+) -> int | None:
+    """Return the place of the page that one repeats: its representative, or one before it."""
+    first = home[place]
+    if first == place:
+        return None
+    others = [each for each in range(place) if home[each] == first and each != first]
+    own = members[place].signature.content_hash
+    return min(
+        [first, *(each for each in others if near[place, each] >= threshold)],
+        key=lambda each: (members[each].signature.content_hash != own, -near[place, each], each),
+    )
