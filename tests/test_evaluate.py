@@ -404,7 +404,8 @@ def test_wrong_use_is_one_line_and_exit_status_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "neardup").mkdir()
-    (tmp_path / "neardup/lyrics_dev.pairs.jsonl").write_text("")
+    for name in ("lyrics_dev.pairs.jsonl", "lyrics_dev.pages.jsonl.xz"):
+        (tmp_path / "neardup" / name).write_text("")
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     assert main(["evaluate", *arguments]) == 2
     error = capsys.readouterr().err
