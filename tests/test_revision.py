@@ -204,6 +204,22 @@ def test_the_order_of_the_pages_does_not_matter(store: Store, tmp_path: Path, se
     first.close()
 
 
+def test_a_page_that_does_not_count_is_judged_by_all_that_is_known_too(store: Store) -> None:
+    for number in range(8):
+        visit(store, f"http://{HOST}/{number}", html_of(number))
+    end(store)
+    # A copy, judged by a crawl that still has nothing but the page.
+    found = analyze(html_of(3), parts=True)
+    late = f"http://{HOST}/late"
+    values = {"page_hash": found.page_hash, "dossier": found.dossier, "parts": found.parts}
+    store.decide(PageRecord(url=late, words=found.words, signature=found.signature, **values))
+    assert pending_sites(store, MIN_PAGES) == [HOST]
+    end(store)
+    known = dict(query(store, "SELECT url, words FROM pages"))
+    assert known[late] == known[f"http://{HOST}/3"]
+    assert not pending_sites(store, MIN_PAGES)
+
+
 def test_an_unchanged_page_tells_once_that_it_was_judged_again(store: Store) -> None:
     for number in range(8):
         visit(store, f"http://{HOST}/{number}", html_of(number))

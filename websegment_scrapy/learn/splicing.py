@@ -69,6 +69,7 @@ def spliced(tree: PageTree, part: PageTree, root: int, parent: int, position: in
         box=joined(tree.box, part.box[taken]),
         style=joined(tree.style, part.style[taken] + len(tree.styles)),
         visible=joined(tree.visible, part.visible[taken]),
+        readable=joined(tree.readable, part.readable[taken]),
         text_start=joined(tree.text_start, part.text_start[taken] + text),
         text_end=joined(tree.text_end, part.text_end[taken] + text),
         space_before=joined(tree.space_before, part.space_before[taken]),

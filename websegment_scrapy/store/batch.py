@@ -30,7 +30,7 @@ from websegment_scrapy.store.statements import (
     VisitValues,
     Wanted,
 )
-from websegment_scrapy.store.templates import count_parts
+from websegment_scrapy.store.templates import count_parts, mark_unrevised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -130,6 +130,7 @@ class Batch:
         kept = [row for row in self._kept.values() if row.host not in settled]
         if kept:
             self.statements.keep(kept)
+            mark_unrevised(self.connection, {row.host for row in kept})
         return decisions
 
     def _start_afresh(self) -> None:

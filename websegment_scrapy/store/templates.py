@@ -58,6 +58,7 @@ __all__ = [
     "TemplatePart",
     "count_parts",
     "forget_site",
+    "mark_unrevised",
     "read_verdict",
     "replace_counts",
     "rows_of",
@@ -141,6 +142,15 @@ def count_parts(
     for host, pages in grown.items():
         _bound(connection, host, counted.get(host, 0), pages)
     return {host for host in hosts if grown.get(host, counted.get(host, 0)) >= COUNT_ALL}
+
+
+def mark_unrevised(connection: Connection, hosts: Collection[str]) -> None:
+    """Note that sites have pages again that were not judged by all that is known (`revision`)."""
+    connection.execute(
+        update(Site)
+        .where(Site.host.in_(sorted(hosts)), Site.revised_pages >= Site.template_pages)
+        .values(revised_pages=Site.template_pages - 1)
+    )
 
 
 def read_verdict(
