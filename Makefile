@@ -2,16 +2,18 @@
 #
 #   make demo PORT=9651      crawl the example on other ports
 #   make test PYTHON=/path   use this Python for .venv
+#   make test AT_ONCE=1      one test after the other
 
 SHELL := /bin/sh
 BIN := .venv/bin
 PORT := 8651
+AT_ONCE := 3
 PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { command -v "$$name"; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test floors lint format clean
+.PHONY: help demo test docs floors lint format clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
@@ -25,7 +27,11 @@ demo: .venv/installed ## crawl the example sites twice and show what was found
 test: .venv/installed ## check style and types, then run all tests (needs a browser)
 	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
-	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest
+	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile
+
+docs: .venv/installed ## build the documentation as a site, in site/; warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean --quiet
+	@echo "site/index.html"
 
 floors: .venv/installed ## measure the pages of the accuracy gate and raise their floors
 	@$(BIN)/python -m tests.gate
@@ -41,7 +47,7 @@ format: .venv/installed ## format the code and repair what ruff can repair
 
 clean: ## remove the demo's results, caches and builds (rm -r .venv removes the rest)
 	rm -f example_project/*.db example_project/*.db-wal example_project/*.db-shm
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf example_project/.scrapy example_project/results
 	find . -name .venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 __all__ = ["Ran", "run", "say"]
 
@@ -51,17 +52,20 @@ def run(
     *,
     seconds: float,
     environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
     aloud: bool = False,
 ) -> Ran:
     """Run a command to its end, or for so many seconds.
 
-    It runs in a session of its own, so that what it started ends with it. ``aloud``: what it says
-    last is in the line that is shown, and its errors are in what it printed.
+    It runs in a session of its own, so that what it started ends with it, and in `folder`, if one
+    is given. ``aloud``: what it says last is in the line that is shown, and its errors are in what
+    it printed.
     """
     try:
         process = subprocess.Popen(
             command,
             env=environ,
+            cwd=folder,
             bufsize=0,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from websegment_scrapy.evaluate.datasets import ContentPage
+from websegment_scrapy.content.model import ContentModel
 from websegment_scrapy.learn.boosting import Boosting
 from websegment_scrapy.learn.content import content_examples, train_content
-from websegment_scrapy.template.content import ContentModel
+from websegment_scrapy.measure.datasets import ContentPage
 
 WORDS = (
     "river stone garden window letter morning winter paper bridge market story music light "

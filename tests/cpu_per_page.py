@@ -34,7 +34,7 @@ from urllib.parse import quote, unquote
 import scrapy
 from scrapy.http import Response, TextResponse
 
-from websegment_scrapy.evaluate.datasets import data_directory
+from websegment_scrapy.measure.datasets import data_directory
 
 __all__ = ["KINDS", "cpu_seconds", "main", "serving", "site_pages"]
 

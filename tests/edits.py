@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 
 from websegment_scrapy.analysis import AnalyzedPage, analyze
 from websegment_scrapy.dedup.fingerprint import same_page
-from websegment_scrapy.evaluate.datasets import data_directory
-from websegment_scrapy.evaluate.sites import CrawledSite, crawled_sites
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.measure.datasets import data_directory
+from websegment_scrapy.measure.sites import CrawledSite, crawled_sites
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.page.words import words
 from websegment_scrapy.template.sitelevel import SiteCounter, SiteVerdict

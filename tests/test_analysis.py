@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -136,3 +137,18 @@ def test_languages_without_spaces_have_many_words_and_shingles(text: str) -> Non
     assert found.words > 20
     edited = analyze(f"<h1>T</h1><p>{text[:-3]}")
     assert len(set(found.signature.keys()) & set(edited.signature.keys())) >= 1
+
+
+def test_a_page_says_which_model_found_its_main_text() -> None:
+    html = "<h1>Title</h1><p>Some text of a page.</p>"
+    names = {
+        method: analyze(html, main_text=method, engine=engine).model
+        for method, engine in (("learned", "justrules"), ("pagelevel", "justrules"))
+    }
+    assert re.fullmatch("content-any-[0-9a-f]{8}", names["learned"])
+    assert re.fullmatch("templates-static-[0-9a-f]{8}", names["pagelevel"])
+    largest = [
+        analyze(html, main_text="largest", engine=name).model for name in ("justrules", "gcuts")
+    ]
+    assert largest[0] == ""
+    assert re.fullmatch("segmentation-static-[0-9a-f]{8}", largest[1])

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from websegment_scrapy.crawl.browser import BrowserChoice, find_chromium, launch_options
+from websegment_scrapy.crawl.browser import (
+    NICENESS,
+    SESSION_NICENESS,
+    BrowserChoice,
+    find_chromium,
+    gently,
+    launch_options,
+)
 from websegment_scrapy.exceptions import BrowserNotFound
 
 
@@ -92,3 +102,25 @@ def test_background_traffic_is_off_and_the_sandbox_on_but_for_root():
         "--no-default-browser-check",
     } <= arguments
     assert options["chromium_sandbox"] == (os.geteuid() != 0)
+
+
+def test_the_browser_gives_way_to_the_crawl_whatever_session_it_is_in(tmp_path):
+    started = gently(shutil.which("sleep"), tmp_path)
+    group = Path("/proc/self/autogroup")
+    ours = group.read_text() if group.exists() else ""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    for alone in (True, False):
+        with subprocess.Popen([started, "60"], start_new_session=alone) as browser:
+            try:
+                own = Path(f"/proc/{browser.pid}")
+                deadline = time.monotonic() + 10
+                while b"sleep" not in (own / "cmdline").read_bytes().split(b"\0")[0]:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.02)
+                priority = os.getpriority(os.PRIO_PROCESS, browser.pid)
+                assert priority == min(before + NICENESS, 19)
+                if alone and ours:
+                    assert (own / "autogroup").read_text().endswith(f"nice {SESSION_NICENESS}\n")
+            finally:
+                browser.kill()
+    assert not ours or group.read_text() == ours, "the crawl's own session stays as it is"

@@ -35,7 +35,7 @@ def database(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 def run(*arguments: str) -> int:
     parser = argparse.ArgumentParser()
-    dedup.add_parser(parser.add_subparsers())
+    dedup.add_parser(parser.add_subparsers(), "questions")
     parsed = parser.parse_args(["dedup", *arguments])
     status: int = parsed.run(parsed)
     return status

@@ -15,33 +15,34 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tests.content_pages import content_page, small_model
 from websegment_scrapy import analyze
 from websegment_scrapy.cli.main import main
-from websegment_scrapy.evaluate.extraction import evaluate_extraction
-from websegment_scrapy.evaluate.metrics import word_f1
-from websegment_scrapy.extraction import extract
-from websegment_scrapy.learn.boosting import Boosting, fit_trees, read_trees
-from websegment_scrapy.learn.content import content_examples, fold_of
-from websegment_scrapy.learn.lexicon import MIN_HOSTS, WordCounts, make_lexicon
-from websegment_scrapy.model_files import ModelError
-from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.block_features import BlockFeatures, block_features
-from websegment_scrapy.template.block_smoothing import RESOLUTION
-from websegment_scrapy.template.choice import (
+from websegment_scrapy.content import choice
+from websegment_scrapy.content.choice import (
     LEAST_GAIN,
     choose,
     look_again,
     without_comments,
     without_repetitions,
 )
-from websegment_scrapy.template.container import without_surroundings
-from websegment_scrapy.template.content import ContentModel, shipped_content_model
-from websegment_scrapy.template.evidence import EVIDENCE, OWN
-from websegment_scrapy.template.lexicon import Lexicon
-from websegment_scrapy.template.page_templates import page_templates
+from websegment_scrapy.content.container import without_surroundings
+from websegment_scrapy.content.evidence import EVIDENCE, OWN
+from websegment_scrapy.content.features import BlockFeatures, block_features
+from websegment_scrapy.content.lexicon import Lexicon
+from websegment_scrapy.content.model import ContentModel, shipped_content_model
+from websegment_scrapy.content.page_templates import page_templates
+from websegment_scrapy.content.smoothing import RESOLUTION
+from websegment_scrapy.evaluate.extraction import evaluate_extraction
+from websegment_scrapy.extraction import extract
+from websegment_scrapy.learn.boosting import Boosting, fit_trees, read_trees
+from websegment_scrapy.learn.content import content_examples, fold_of
+from websegment_scrapy.learn.lexicon import MIN_HOSTS, WordCounts, make_lexicon
+from websegment_scrapy.measure.metrics import word_f1
+from websegment_scrapy.model_files import ModelError
+from websegment_scrapy.page.build import build_tree
 
 FILES = ("content-any.json", "content-any.npz")
 PROBABILITIES = st.floats(0, 1).map(lambda value: round(value, 3))
@@ -62,13 +63,10 @@ def test_trees_of_sixteen_leaves_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(16)
     matrix = rng.normal(size=(3000, 6)).round(1)
     target = matrix[:, 0] * matrix[:, 1] + np.abs(matrix[:, 2]) + matrix[:, 3] ** 2
-    kinds = ((HistGradientBoostingClassifier, target > 1), (HistGradientBoostingRegressor, target))
-    for kind, wanted in kinds:
-        fitted = kind(max_leaf_nodes=16, max_iter=20, random_state=0).fit(matrix, wanted)
-        trees = read_trees(fitted, leaves=16)
-        assert trees.value.shape == (20, 16)
-        whole = fitted.decision_function if wanted.dtype == bool else fitted.predict
-        assert trees.log_odds(matrix) == pytest.approx(whole(matrix))
+    fitted = HistGradientBoostingClassifier(max_leaf_nodes=16, max_iter=20, random_state=0)
+    trees = read_trees(fitted.fit(matrix, target > 1), leaves=16)
+    assert trees.value.shape == (20, 16)
+    assert trees.log_odds(matrix) == pytest.approx(fitted.decision_function(matrix))
 
 
 def test_trees_of_another_size_are_refused() -> None:
@@ -92,7 +90,7 @@ def test_the_choice_has_the_highest_expected_f1_of_all_limits(
         return float(2 * (probability * words)[kept].sum() / total) if total else 0.0
 
     best = max(gain(probability >= limit) for limit in [*probability.tolist(), 2.0])
-    kept, limit = choose(page, probability)
+    kept, limit = choose(page, probability), choice._gain(words, probability) / 2
     if best < LEAST_GAIN - 1e-9:
         assert kept.sum() <= 1  # at most the one that is most of the page
     elif best > LEAST_GAIN + 1e-9:
@@ -104,13 +102,13 @@ def test_the_choice_has_the_highest_expected_f1_of_all_limits(
 
 def test_a_page_that_can_have_no_template_is_kept_as_it_is() -> None:
     page = features("<p>Hello world</p><p>again</p>")
-    kept, _ = choose(page, np.array([0.1, 0.1]))
+    kept = choose(page, np.array([0.1, 0.1]))
     assert kept.all()
     linked = features("<p>Hello world</p><p><a href=/>again and again</a></p>")
-    kept, _ = choose(linked, np.array([0.1, 0.1]))
+    kept = choose(linked, np.array([0.1, 0.1]))
     assert not kept.any()
     most = features("<p>Hello to all of the world</p><p><a href=/>again</a></p>")
-    kept, _ = choose(most, np.array([0.1, 0.1]))
+    kept = choose(most, np.array([0.1, 0.1]))
     assert kept.tolist() == [True, False]
 
 
@@ -123,12 +121,13 @@ def test_of_equal_blocks_the_first_is_kept_unless_a_later_one_is_likelier() -> N
 
 def test_beside_running_text_links_must_be_likelier() -> None:
     text, links = f"<p>{'word ' * 50}</p>", "<p><a href=/x>more to read</a></p>"
-    kept, limit = choose(features(text + links), np.array([0.9, 0.6]))
-    assert limit < 0.6
+    page, probability = features(text + links), np.array([0.9, 0.6])
+    kept = choose(page, probability)
+    assert choice._gain(page.text.words, probability) / 2 < 0.6
     assert kept.tolist() == [True, False]
-    kept, _ = choose(features(text + links), np.array([0.9, 0.8]))
+    kept = choose(features(text + links), np.array([0.9, 0.8]))
     assert kept.tolist() == [True, True]
-    kept, _ = choose(features(links + links), np.array([0.6, 0.6]))
+    kept = choose(features(links + links), np.array([0.6, 0.6]))
     assert kept.tolist() == [True, True]
 
 
@@ -199,7 +198,7 @@ def test_the_heading_that_is_the_title_is_kept_with_the_text() -> None:
     title = "A bridge over the river"
     body = f"<p>{'word ' * 60}</p>"
     html = f"<head><title>{title} | News</title></head><h1>Our news</h1><h1>{title}</h1>{body}"
-    kept, _ = choose(features(html + "<a href=/x>link</a>"), np.array([0.1, 0.1, 0.9, 0.0]))
+    kept = choose(features(html + "<a href=/x>link</a>"), np.array([0.1, 0.1, 0.9, 0.0]))
     assert kept.tolist() == [False, True, True, False]
 
 
@@ -210,8 +209,7 @@ def test_letters_of_scripts_without_spaces_count_as_words() -> None:
 
 def test_few_words_of_a_form_are_no_main_text() -> None:
     form = "<form><div>Your name</div><div>Your password</div><input><p>All these words</p></form>"
-    kept, limit = choose(features(form), np.full(3, 0.4))
-    assert limit == 1.0
+    kept = choose(features(form), np.full(3, 0.4))
     assert not kept.any()
 
 

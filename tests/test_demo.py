@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+QUICK_START = ROOT / "docs" / "quickstart.md"
 PROJECT = ROOT / "example_project"
 sys.path.insert(0, str(PROJECT))
 
@@ -243,8 +244,8 @@ def test_there_are_lines_of_progress_while_it_crawls(demo: Demo) -> None:
 
 
 @pytest.mark.browser
-def test_the_readme_shows_what_the_demo_prints(demo: Demo) -> None:
-    (shown,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def test_the_quick_start_shows_what_the_demo_prints(demo: Demo) -> None:
+    (shown,) = re.findall(r"```text\n(.*?)```", QUICK_START.read_text(), re.DOTALL)
     printed = [_without_seconds(line) for line in demo.printed.splitlines()]
     for line in shown.splitlines():
         if line.strip(" …"):

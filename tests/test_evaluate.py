@@ -15,7 +15,9 @@ import pytest
 
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.evaluate import methods
-from websegment_scrapy.evaluate.datasets import (
+from websegment_scrapy.evaluate.dedup import SignTask, evaluate_dedup, rates, sign_page
+from websegment_scrapy.evaluate.segmentation import evaluate_segmentation, gold_segments
+from websegment_scrapy.measure.datasets import (
     DATA_VARIABLE,
     DataError,
     Pair,
@@ -25,9 +27,7 @@ from websegment_scrapy.evaluate.datasets import (
     neardup_pages,
     neardup_pairs,
 )
-from websegment_scrapy.evaluate.dedup import PageTask, evaluate_dedup, rates, sign_page
-from websegment_scrapy.evaluate.report import text_table
-from websegment_scrapy.evaluate.segmentation import evaluate_segmentation, gold_segments
+from websegment_scrapy.measure.report import text_table
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.pool import AnalysisPool
 
@@ -315,13 +315,13 @@ def test_extractors_that_are_not_installed_have_a_row_that_says_so(
 
 
 def test_a_failing_method_is_named_and_the_others_are_measured() -> None:
-    outcome = sign_page(PageTask("<p>text</p>", ("full text", "no such engine"), "shingles"))
+    outcome = sign_page(SignTask("<p>text</p>", ("full text", "no such engine"), "shingles"))
     assert set(outcome.texts) == {"full text"}
     assert "no such engine" in outcome.failed["no such engine"]
 
 
 def test_the_hash_functions_differ_and_keep_equal_texts_equal() -> None:
-    page = PageTask(SHELL.format("A", POEM), ("full text",), "shingles")
+    page = SignTask(SHELL.format("A", POEM), ("full text",), "shingles")
     one, other = (sign_page(page).texts["full text"] for _ in range(2))
     assert np.array_equal(one.smallest, other.smallest)
     assert one.smallest.shape == (25, 8)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from websegment_scrapy.evaluate.metrics import (
+from websegment_scrapy.measure.metrics import (
     adjusted_rand_index,
     bootstrap_mean,
     normalised_mutual_information,

@@ -9,8 +9,8 @@ import pytest
 
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.shingles import shingle_hashes
-from websegment_scrapy.evaluate.datasets import DataError
 from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, plant
+from websegment_scrapy.measure.datasets import DataError
 
 CHOOSER = random.Random(2)
 TEXTS = [" ".join(f"w{CHOOSER.randrange(3000)}" for _ in range(200)) for _ in range(80)]

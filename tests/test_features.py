@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.broken_layout import PAGE, damaged
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.features import METRIC_FEATURES, page_features
-from websegment_scrapy.page.neighbours import visual_neighbours
-from websegment_scrapy.page.pair_features import PAIR_APART, PAIR_FEATURES, PairMeasure
 from websegment_scrapy.page.skeleton import build_skeleton, common_rows
+from websegment_scrapy.segment.features import METRIC_FEATURES, page_features
+from websegment_scrapy.segment.neighbours import visual_neighbours
+from websegment_scrapy.segment.pair_features import PAIR_APART, PAIR_FEATURES, PairMeasure
 
 
 def test_the_skeleton_has_one_row_for_each_set_of_leaves() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.segment.blocks import (
+from websegment_scrapy.segment.atomic_blocks import (
     ANCHOR,
     FORCE_GAP,
     NO_GAP,

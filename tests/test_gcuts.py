@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def value(energy: Energy, labels: np.ndarray) -> float:
-    return energy.parts(np.asarray(labels, dtype=np.int32)).total
+    return energy.terms(np.asarray(labels, dtype=np.int32)).total
 
 
 def allowed(energy: Energy) -> list[list[int]]:

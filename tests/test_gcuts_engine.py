@@ -15,8 +15,8 @@ from tests.broken_layout import PAGE, damaged
 from tests.labelled import labelled_examples
 from websegment_scrapy.analysis import analyze
 from websegment_scrapy.cli.main import main
-from websegment_scrapy.evaluate.metrics import adjusted_rand_index
 from websegment_scrapy.evaluate.speed import long_page
+from websegment_scrapy.measure.metrics import adjusted_rand_index
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import LEARNED, get_engine

@@ -9,13 +9,13 @@ import pytest
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.evaluate import speed
 from websegment_scrapy.evaluate.figures import draw_figures
-from websegment_scrapy.evaluate.metrics import Interval
 from websegment_scrapy.evaluate.segmentation_result import (
     CurvePoint,
     EngineResult,
     PageScores,
     SegmentationResult,
 )
+from websegment_scrapy.measure.metrics import Interval
 from websegment_scrapy.page.build import build_tree
 
 

@@ -1,4 +1,4 @@
-"""Foreign parts set into training pages: the page stays what it was, and the parts are not its."""
+"""Inserts set into training pages: the page stays what it was, and the inserts are not its."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.content_pages import content_page
+from websegment_scrapy.content.text import block_text
 from websegment_scrapy.learn.content import ContentExample, content_examples
-from websegment_scrapy.learn.foreign_parts import Scraps
 from websegment_scrapy.learn.grafts import graft
+from websegment_scrapy.learn.inserts import Scraps
 from websegment_scrapy.learn.splicing import spliced
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.tree import TEXT, PageTree
-from websegment_scrapy.template.block_text import block_text
 
 TREE = "<html><body><div>a<p>b</p></div><ul><li>c<li>d</ul>e</body></html>"
 PART = "<html><body><h2>x</h2><section class=n><p>y <a href='/z'>z</a></p></section></body></html>"

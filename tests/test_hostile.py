@@ -153,7 +153,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
             [*(site.url(path) for path in paths), other.url("/story")],
             {
                 "WEBSEGMENT_PRIVATE_HOSTS": ["127.0.0.1", "127.0.0.3", "127.0.0.4/32"],
-                "WEBSEGMENT_RENDER_TIMEOUT": 8,
+                "WEBSEGMENT_RENDER_TIMEOUT": 15,
                 "WEBSEGMENT_RENDER_RETRIES": 0,
                 "WEBSEGMENT_RENDER_MEMORY": 400,
                 "WEBSEGMENT_PAGE_SIZE": 8,

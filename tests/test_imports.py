@@ -19,7 +19,7 @@ STARTS = {
     "the command line": (
         "from websegment_scrapy.cli.main import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass",
-        TRAINING | {"alembic", "playwright", "scrapy"},
+        TRAINING | {"alembic", "lxml", "numpy", "playwright", "scrapy", "sqlalchemy"},
     ),
 }
 

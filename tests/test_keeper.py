@@ -10,9 +10,11 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,7 @@ from websegment_scrapy.exceptions import ConfigError
 from websegment_scrapy.keeper.addresses import PrivateHosts, is_private
 from websegment_scrapy.keeper.gate import Door, Gate
 from websegment_scrapy.keeper.processes import descendants
+from websegment_scrapy.keeper.watch import BUSY_SECONDS, Watch
 
 PRIVATE = [
     "127.0.0.1",
@@ -263,6 +266,32 @@ def test_the_keeper_answers_tells_and_ends_with_its_crawl():
         return allowed, refused, again, told
 
     assert asyncio.run(use()) == (True, False, True, "127.0.0.2")
+
+
+def test_a_page_that_never_stops_computing_gives_way_to_the_others():
+    spin = "import sys\nwhile len(sys.argv) > 1: pass"
+    wait = "import time\ntime.sleep(60)"
+    busy, idle = (
+        subprocess.Popen([sys.executable, "-c", code, "--type=renderer"]) for code in (spin, wait)
+    )
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        watch = Watch(os.getpid(), 2**30, 2, lambda *_: None)
+        watch.look()
+        assert os.getpriority(os.PRIO_PROCESS, busy.pid) == before
+        deadline = time.monotonic() + 60
+        while os.getpriority(os.PRIO_PROCESS, busy.pid) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+            watch.look()
+        used = psutil.Process(busy.pid).cpu_times()
+        assert used.user + used.system >= BUSY_SECONDS
+        assert os.getpriority(os.PRIO_PROCESS, busy.pid) == 19
+        assert os.getpriority(os.PRIO_PROCESS, idle.pid) == before
+    finally:
+        for process in (busy, idle):
+            process.kill()
+            process.wait()
 
 
 def test_descendants_are_found_with_their_memory():

@@ -12,16 +12,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tests.labelled import labelled_examples, labelled_html
 from websegment_scrapy.evaluate.folds import cross_validate
-from websegment_scrapy.evaluate.metrics import adjusted_rand_index
-from websegment_scrapy.evaluate.segmentation import PageTask
+from websegment_scrapy.evaluate.segmentation import GoldTask
 from websegment_scrapy.learn import metric as lmnn
 from websegment_scrapy.learn.boosting import read_trees
-from websegment_scrapy.learn.metric import Triplets, euclidean, fit_lmnn, lmnn_loss
-from websegment_scrapy.learn.training import deal, train
+from websegment_scrapy.learn.metric import Triplets, fit_lmnn
+from websegment_scrapy.learn.segmentation import deal, train
+from websegment_scrapy.measure.metrics import adjusted_rand_index
 from websegment_scrapy.model_files import ModelError
-from websegment_scrapy.page.features import page_features
+from websegment_scrapy.segment.features import page_features
 from websegment_scrapy.segment.graph_cuts import GraphCuts
-from websegment_scrapy.segment.model import SegmentationModel, shipped_model
+from websegment_scrapy.segment.model import Metric, SegmentationModel, shipped_segmentation_model
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 8])
@@ -59,7 +59,13 @@ def test_the_learned_metric_prefers_what_tells_labels_apart() -> None:
     metric = fit_lmnn(pages, rank=3)
     weight = (metric.transform**2).sum(axis=0)
     assert weight[0] > 5 * weight[1:].max()
-    assert lmnn_loss(pages, metric) < lmnn_loss(pages, euclidean(5))
+    assert loss(pages, metric) < loss(pages, Metric(np.eye(5), 0.0, 1.0))
+
+
+def loss(pages: list[Triplets], metric: Metric) -> float:
+    weights = np.sqrt([metric.label_weight, metric.tree_weight])
+    flat = np.concatenate((metric.transform.ravel(), weights))
+    return lmnn._flat_loss(flat, lmnn._join(pages), len(metric.transform))[0]
 
 
 def test_folds_are_of_equal_size_and_the_same_every_time() -> None:
@@ -83,7 +89,7 @@ def test_training_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_cross_validation_segments_every_page() -> None:
     blocks = frozenset(str(number) for number in range(10))
     tasks = {
-        f"page {seed}": PageTask(labelled_html(seed), blocks, ("gcuts",), "text", False)
+        f"page {seed}": GoldTask(labelled_html(seed), blocks, ("gcuts",), "text", False)
         for seed in range(16)
     }
     labels, curves = cross_validate(tasks, folds=2, workers=2)
@@ -100,7 +106,7 @@ def test_too_few_pages_are_refused() -> None:
 
 @pytest.mark.parametrize("layout", ["rendered", "static"])
 def test_the_shipped_models_know_the_features(layout: str) -> None:
-    model = shipped_model(layout)  # type: ignore[arg-type]
+    model = shipped_segmentation_model(layout)  # type: ignore[arg-type]
     example = labelled_examples(1)[0]
     assert model.layout == layout
     assert set(model.features) <= set(page_features(example.tree).names)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import numpy as np
 import pytest
 
-from websegment_scrapy.extract.main_text import kept_text
-from websegment_scrapy.extract.markdown import markdown_text
+from websegment_scrapy import extract
+from websegment_scrapy.content.page_templates import PageTemplates
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.page_templates import PageTemplates
+from websegment_scrapy.text.main_text import kept_text
+from websegment_scrapy.text.markdown import markdown_text
 
 
 def templates(html: str, without: str = "") -> tuple:
@@ -147,3 +149,11 @@ def test_deep_nesting_and_long_tables_take_bounded_time() -> None:
     rows = "<tr><td>a<td>b<td>c" * 5000
     assert markdown(f"<table>{rows}</table>").count("\n") == 5000
     assert time.process_time() - started < 5
+
+
+def test_a_page_without_a_main_segment_tells_its_text_in_markdown_too() -> None:
+    story = " ".join(["A story that only a script would show to those who come here."] * 8)
+    told = json.dumps({"@context": "https://schema.org", "articleBody": story})
+    html = f'<script type="application/ld+json">{told}</script><a href=/>Home</a>'
+    for markdown in (False, True):
+        assert extract(html, main_text="largest", markdown=markdown).main_text == story

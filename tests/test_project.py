@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ import pytest
 from tests.site import Site
 from tests.texts import page, prose
 
+ROOT = Path(__file__).resolve().parent.parent
+NOT_IN_THE_SDIST = {".gitignore", "pyproject.toml"}  # hatchling adds both by itself
+DATA_FILES = {".js", ".json", ".npz", ".typed"}
 SPIDER = """
 import scrapy
 
@@ -147,3 +151,37 @@ def test_scrapy_parse_shows_what_the_pipelines_add(tmp_path: Path) -> None:
             (site.url("/1"), "new")
         ]
     database.close()
+
+
+def test_the_sdist_has_everything_of_the_repository() -> None:
+    """Somebody who has only the sdist can run its tests and build its documentation."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is not a git checkout")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    tops = {name.split("/")[0] for name in listed if name} - NOT_IN_THE_SDIST
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    include = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {each.lstrip("/") for each in include} == tops
+    assert all(each.startswith("/") for each in include), "each only at the top"
+
+
+def test_the_wheel_has_the_package_with_its_data_files_alone() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"] == {
+        "packages": ["websegment_scrapy"]
+    }
+    package = ROOT / "websegment_scrapy"
+    files = {
+        path.relative_to(package)
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    kinds = {path.suffix or f".{path.name.rpartition('.')[2]}" for path in files}
+    assert kinds == {".py", *DATA_FILES}
+    names = {path.as_posix() for path in files}
+    assert {"py.typed", "page/capture.js"} <= names
+    assert any(path.parts[:2] == ("store", "migrations") for path in files)
+    for method in ("content-any", "templates-rendered", "segmentation-static"):
+        assert {f"models/{method}.json", f"models/{method}.npz"} <= names

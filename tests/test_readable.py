@@ -76,7 +76,7 @@ def readable_cases(snapshotter: Snapshotter, folder: Path, cases: dict[str, str]
     page = render(snapshotter, folder, f"<!doctype html><body style='width:900px'>{sections}")
     tree = build_tree(page)
     assert tree.layout == "rendered"
-    words = {tree.text_of(node): node for node in range(len(tree)) if tree.is_text(node)}
+    words = {tree.text_of(node): node for node in range(len(tree)) if tree.is_text[node]}
     return {name for number, name in enumerate(cases) if tree.readable[words[f"word{number}word"]]}
 
 

@@ -58,14 +58,14 @@ CASES: dict[str, Case] = {
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
     "cli.output._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
     "cli.output._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
-    "evaluate.metrics._WORD": case(*WORDS, how="findall"),
-    "extract.markdown._FENCE": case("`", "` ", "``", how="findall"),
-    "extract.markdown._MEANS_SOMETHING": case(
+    "measure.metrics._WORD": case(*WORDS, how="findall"),
+    "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
+    "text.markdown._MEANS_SOMETHING": case(
         *NUMBERS, "#", "-", "- ", "=", ("-", " ", "x"), ("***", " ", "x"), ("", "-", "x"),
         ("", "*", "x"), ("", "_", " x"), ("1", "#", "x"), how="match",
     ),
-    "extract.markdown._TAG": case("<", "<a", "< ", how="sub"),
-    "extract.title._SEPARATOR": case(
+    "text.markdown._TAG": case("<", "<a", "< ", how="sub"),
+    "text.title._SEPARATOR": case(
         " ", " | ", " |", "|", ("a", " ", "a"), "  -", " - ", " : ", "\u00bb ", "\t\n", how="split"
     ),
     "keeper.addresses._NAME": case("a", ".", "a.", "-", ("a", "-", ""), how="fullmatch"),
@@ -140,18 +140,18 @@ CASES: dict[str, Case] = {
         ("http://", "-", "/"),
         "http://", ("http://a.b/", "/.", "?"), how="fullmatch",
     ),
-    "template.block_features._TYPE": case(
+    "content.features._TYPE": case(
         '"@type"', '"@type":', '"@type":"', '"@type":"a', ('"@type"', " ", ""),
         ('"@type":"', "a", ""), ('"@type":', " ", ""), how="findall",
     ),
-    "template.block_place.COMMENTS_FOLLOW": case(
+    "content.place.COMMENTS_FOLLOW": case(
         " ", "-", "1", "1 ", "comments ", ("comments", " ", "x"), ("comments on ", "- ", "x"),
         ("", "- ", "x"), ("1", " ", "x"), ("comments ", "1", "x"), ("comments", "-", "x"),
         ("comments to", " -", "a"), ("комментари", "и", "-x"), ("комментари", "1", "-x"),
         how="fullmatch", limit=120,
     ),
-    "template.block_text._WORD": case(*WORDS, how="findall"),
-    "template.lexicon._NAME": case(*WORDS, "A", ("", "A", "a"), "Aaa", "AAa", how="findall"),
+    "content.text._WORD": case(*WORDS, how="findall"),
+    "content.lexicon._NAME": case(*WORDS, "A", ("", "A", "a"), "Aaa", "AAa", how="findall"),
     "template.normalise._DATE": case(
         "1", "1 ", "1 a", "1 aaa ", "1 aaa. ", "aaa 1, ", "aaa., ", "a", "aaa", "1st ", "1 de ",
         "aa., 1 de aaa de ", "12 march 201", how="sub",

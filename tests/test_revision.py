@@ -27,7 +27,6 @@ from websegment_scrapy.analysis import analyze, judge_again
 from websegment_scrapy.dedup.fingerprint import Fingerprint
 from websegment_scrapy.dedup.signature import signature_of
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.extract.dossier import MAX_BYTES, Dossier
 from websegment_scrapy.store import PageRecord, Store
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.lifecycle import forget
@@ -36,6 +35,7 @@ from websegment_scrapy.store.revision import pending_sites, revise_site, site_st
 from websegment_scrapy.store.settling import settle, unsettled
 from websegment_scrapy.store.templates import COUNT_ALL
 from websegment_scrapy.template.sitelevel import SiteCounter
+from websegment_scrapy.text.dossier import MAX_BYTES, Dossier
 
 pytest_plugins = ["tests.test_store_support"]
 
@@ -125,7 +125,17 @@ def test_a_dossier_of_something_else_is_refused() -> None:
     for wrong in (b"", b"\x00" + found[1:], found[:40], found[:-9], b"\x01" * 200):
         with pytest.raises(AnalysisError, match="cannot be read"):
             Dossier.from_bytes(wrong)
-    assert judge_again([(b"", [None]), (found, [None])], "minhash")[0] is None
+    assert judge_again([(b"", [None], None), (found, [None], None)], "minhash")[0] is None
+
+
+def test_a_page_that_stays_as_it_is_is_not_signed_again() -> None:
+    found = analyze(html_of(1), parts=True)
+    assert found.dossier is not None
+    own = found.signature.content_hash
+    assert judge_again([(found.dossier, [None], own)], "minhash") == [None]
+    for other in (None, b"another text"):
+        (answer,) = judge_again([(found.dossier, [None], other)], "minhash")
+        assert answer == (found.main_text, found.signature)
 
 
 def test_of_a_huge_page_nothing_is_kept() -> None:

@@ -19,7 +19,6 @@ from websegment_scrapy.template.hashes import (
     TRANSPARENT,
     describe_parts,
     hash_nodes,
-    node_hashes,
     page_parts,
 )
 from websegment_scrapy.template.normalise import letters_of, normal_link, normal_text
@@ -90,7 +89,8 @@ def counted(pages: list[str]) -> SiteCounter:
 
 def hash_of(html: str, tag: str) -> int:
     tree = build_tree(html)
-    return int(node_hashes(tree)[[tree.tag_name(node) for node in range(len(tree))].index(tag)])
+    names = [tree.tag_name(node) for node in range(len(tree))]
+    return int(hash_nodes(tree).hashes[names.index(tag)])
 
 
 def test_a_menu_has_one_hash_whatever_its_active_item_its_classes_and_its_session() -> None:
@@ -128,16 +128,16 @@ def test_what_says_something_else_has_another_hash(one: str, other: str) -> None
 
 def test_a_title_in_a_list_is_not_the_heading_of_its_page() -> None:
     tree = build_tree("<ul><li><a href=/x>How to mend a net</a></ul><h1>How to mend a net</h1>")
-    texts = [node for node in range(len(tree)) if tree.is_text(node)]
-    hashes = node_hashes(tree)
+    texts = [node for node in range(len(tree)) if tree.is_text[node]]
+    hashes = hash_nodes(tree).hashes
     assert hashes[texts[0]] != hashes[texts[1]]
 
 
 def test_hashes_are_the_same_in_another_process() -> None:
     script = (
         "from websegment_scrapy.page.build import build_tree\n"
-        "from websegment_scrapy.template.hashes import node_hashes\n"
-        "print(node_hashes(build_tree('<ul><li>Home<li><a href=/x>About</a></ul>')).tolist())"
+        "from websegment_scrapy.template.hashes import hash_nodes\n"
+        "print(hash_nodes(build_tree('<ul><li>Home<li><a href=/x>About</a></ul>')).hashes.tolist())"
     )
     answers = {
         subprocess.run(
@@ -148,7 +148,7 @@ def test_hashes_are_the_same_in_another_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    here = node_hashes(build_tree("<ul><li>Home<li><a href=/x>About</a></ul>")).tolist()
+    here = hash_nodes(build_tree("<ul><li>Home<li><a href=/x>About</a></ul>")).hashes.tolist()
     assert answers == {f"{here}\n".encode()}
 
 
@@ -231,7 +231,7 @@ def test_a_page_adds_a_bounded_number_of_parts_the_whole_page_first() -> None:
     parts = page_parts(tree)
     assert len(parts) == MAX_PARTS == len(set(parts.tolist()))
     body = [tree.tag_name(node) for node in range(len(tree))].index("body")
-    assert parts[0] == node_hashes(tree).view(np.int64)[body]
+    assert parts[0] == hash_nodes(tree).hashes.view(np.int64)[body]
 
 
 def test_samples_begin_as_the_parts_do() -> None:
@@ -340,7 +340,7 @@ def test_the_fast_hashes_tell_nodes_apart_as_their_written_form_does(tree: objec
 
 def normalised(tree: PageTree, node: int) -> str:
     """Write out a node's normalised HTML: the oracle of the hashes."""
-    if tree.is_text(node):
+    if tree.is_text[node]:
         above = int(tree.parent[node])
         while tree.tag_name(above) in TRANSPARENT:
             above = int(tree.parent[above])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.test_store_support import (
 )
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.exceptions import StoreMismatch
-from websegment_scrapy.store import PageRecord, Store, lifecycle, merging
+from websegment_scrapy.store import PageRecord, Store, database, lifecycle, merging
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.queries import open_for_reading, sites, story, summary
 
@@ -151,3 +152,23 @@ def test_stores_of_different_recipes_are_not_merged(store: Store, tmp_path: Path
     other = Store.open(f"sqlite:///{tmp_path}/other.db", recipe=replace(MINHASH, seed=2))
     with other, pytest.raises(StoreMismatch, match="only stores of the same recipe"):
         merging.merge(other.database, store)
+
+
+@pytest.mark.parametrize("command", [["forget", "--not-seen-for", "1"], ["vacuum"]])
+def test_a_locked_file_is_said_with_the_remedy(
+    tmp_path: Path,
+    command: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.2)
+    path = tmp_path / "pages.db"
+    with Store.open(f"sqlite:///{path}", recipe=MINHASH) as store:
+        store.decide(record(A, words_of(1)))
+    holder = sqlite3.connect(path, isolation_level=None)
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        assert main(["dedup", *command, "--database", f"sqlite:///{path}"]) == 2
+    finally:
+        holder.close()
+    assert "another process holds the database: let it finish" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from websegment_scrapy.store.queries import (
 
 pytest_plugins = ["tests.test_store_support"]
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "database.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "reference" / "database.md"
 A, B, C, D, E = (f"http://{host}.example/" for host in "abcde")
 
 

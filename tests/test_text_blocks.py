@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.block_features import BlockFeatures, block_features
-from websegment_scrapy.template.block_place import shifted
-from websegment_scrapy.template.block_text import (
+from websegment_scrapy.content.features import BlockFeatures, block_features
+from websegment_scrapy.content.lexicon import Lexicon, name_words
+from websegment_scrapy.content.place import shifted
+from websegment_scrapy.content.text import (
     CLASSES,
     COMMA,
     DIGIT,
@@ -22,7 +22,7 @@ from websegment_scrapy.template.block_text import (
     UPPER,
     block_text,
 )
-from websegment_scrapy.template.lexicon import Lexicon, name_words
+from websegment_scrapy.page.build import build_tree
 
 NO_WORDS = Lexicon({}, {}, {})
 

@@ -11,12 +11,12 @@ import pytest
 
 from websegment_scrapy.cli.main import main
 from websegment_scrapy.dedup.signature import RECIPES
-from websegment_scrapy.evaluate.datasets import DataError, NodePage, node_pages
+from websegment_scrapy.evaluate.pagelevel import align_labels, evaluate_templates
 from websegment_scrapy.evaluate.site_help import evaluate_site_help
-from websegment_scrapy.evaluate.sites import crawled_sites, local_copy
-from websegment_scrapy.evaluate.template_counts import agreement, leaf_counts
-from websegment_scrapy.evaluate.templates import align_labels, evaluate_templates
-from websegment_scrapy.learn.templates import sample_pages
+from websegment_scrapy.learn.pagelevel import sample_pages
+from websegment_scrapy.measure.datasets import DataError, NodePage, node_pages
+from websegment_scrapy.measure.sites import crawled_sites, local_copy
+from websegment_scrapy.measure.template_counts import agreement, leaf_counts
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.store import PageRecord, Store
 from websegment_scrapy.template.hashes import describe_parts

@@ -1,7 +1,7 @@
 """Scrapy plugin that keeps what is new on a page and nothing else.
 
-The pure core (``analyze``) is usable without Scrapy; the names that need Scrapy are imported when
-they are first used, so that worker processes and the command line start quickly.
+The pure core (``analyze``, ``extract``) is usable without Scrapy; the names that need Scrapy are
+imported when they are first used, so that worker processes and the command line start quickly.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.crawl.render import RenderMiddleware
     from websegment_scrapy.crawl.revision import page_revised
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
+    from websegment_scrapy.extraction import Extraction, extract
     from websegment_scrapy.items import WebPage, belongs_to
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "AnalyzedPage",
     "Config",
     "DedupPipeline",
+    "Extraction",
     "NearDuplicate",
     "PressureMiddleware",
     "RecordPagesMiddleware",
@@ -39,6 +41,7 @@ __all__ = [
     "WebPage",
     "analyze",
     "belongs_to",
+    "extract",
     "page_revised",
 ]
 
@@ -48,6 +51,7 @@ _HOMES = {
     "AnalyzedPage": "analysis",
     "Config": "config",
     "DedupPipeline": "crawl.dedup_pipeline",
+    "Extraction": "extraction",
     "NearDuplicate": "crawl.dedup_pipeline",
     "PressureMiddleware": "crawl.pressure",
     "RecordPagesMiddleware": "crawl.remember",
@@ -59,6 +63,7 @@ _HOMES = {
     "WebPage": "items",
     "analyze": "analysis",
     "belongs_to": "items",
+    "extract": "extraction",
     "page_revised": "crawl.revision",
 }
 

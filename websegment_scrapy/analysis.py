@@ -10,41 +10,33 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
 from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
-from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.extract.dossier import Dossier, dossier_of
-from websegment_scrapy.extract.main_text import (
-    assign_roles,
-    kept_text,
-    largest_segment,
-    page_words,
-    roles_by_templateness,
-    told_text,
-)
-from websegment_scrapy.extract.title import page_title
-from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.exceptions import AnalysisError, NotHtml
+from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
-from websegment_scrapy.page.decode import decode, refuse_other_formats
+from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.segment.registry import get_engine
-from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
-from websegment_scrapy.template.hashes import describe_parts, hash_nodes
-from websegment_scrapy.template.page_templates import PageTemplates, page_templates
+from websegment_scrapy.template.hashes import describe_parts
 from websegment_scrapy.template.repeated import outline_of
+from websegment_scrapy.text.dossier import Dossier, dossier_of
+from websegment_scrapy.text.main_text import kept_text, page_words, told_text
+from websegment_scrapy.text.title import page_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from websegment_scrapy.content.page_templates import PageTemplates
     from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.segment.segments import Segment
     from websegment_scrapy.template.hashes import PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["Analysis", "AnalyzedPage", "analyze", "judge_again", "read_document"]
+__all__ = ["Analysis", "AnalyzedPage", "analysis_of", "analyze", "judge_again"]
 
 DEFAULT = Config()
 
@@ -59,6 +51,8 @@ class Analysis:
         Where it is and what it is called.
     engine
         The engine that segmented it.
+    model
+        The model that found the main text, if one did (`judging.model_name`).
     rendered
         Whether the layout is a browser's; otherwise it is estimated from the HTML.
     main_text
@@ -79,7 +73,7 @@ class Analysis:
         What the page adds to its site's counts, when that was asked for.
     dossier
         What it takes to judge the page again when more is known of its site, with `parts`; ``None``
-        for a page that would take too much (`extract.dossier`).
+        for a page that would take too much (`text.dossier`).
     document_hash
         16 bytes that are equal for documents of the same bytes.
     """
@@ -93,6 +87,7 @@ class Analysis:
     page_words: int
     segments: tuple[Segment, ...]
     signature: Signature
+    model: str = ""
     page_hash: bytes = b""
     fingerprint: bytes = b""
     parts: PageParts | None = None
@@ -204,72 +199,90 @@ def analyze(
     """
     segmenter = get_engine(engine)
     document = read_document(html, content_type=content_type, encoding=encoding)
-    tree = build_tree(document, attributes=attributes)
-    hashed = hash_nodes(tree) if parts or site is not None else None
-    labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
-    segments = describe_segments(tree, labels)
-    if main_text == "largest":
-        segments = assign_roles(segments)
-        templates = largest_segment(tree, segments, site, hashed)
-    else:
-        templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed)
-        segments = roles_by_templateness(tree, segments, templates)
+    page = judge_page(
+        document,
+        main_text=main_text,
+        url=url,
+        segmenter=segmenter,
+        attributes=attributes,
+        site=site,
+        parts=parts,
+    )
+    tree, templates = page.tree, page.templates
     dossier = None
-    if hashed is None:
+    if page.hashed is None:
         text = alone = kept_text(tree, templates)
         told = told_text(tree)
     else:
-        dossier = dossier_of(tree, templates, outline_of(tree, hashed))
+        dossier = dossier_of(tree, templates, outline_of(tree, page.hashed))
         text, alone = dossier.text(site), dossier.text(None)
         told = dossier.told
     found = signature_of(text, RECIPES[signature])
     return AnalyzedPage(
         url=url,
-        title=page_title(tree),
+        title=page_title(tree, page.reader),
         engine=segmenter.name,
+        model=model_name(main_text, engine, tree.layout),
         rendered=tree.layout == "rendered",
         main_text=text,
         words=found.words,
-        page_words=page_words(tree, segments) + (0 if len(templates.main) else found.words),
-        segments=segments,
+        page_words=page_words(tree, page.segments, page.words)
+        + (0 if len(templates.main) else found.words),
+        segments=page.segments,
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
-        fingerprint=fingerprint_of(tree, templates.main, told).to_bytes(),
-        parts=describe_parts(tree, hashed) if parts else None,
+        fingerprint=fingerprint_of(tree, templates.main, told, page.words).to_bytes(),
+        parts=describe_parts(tree, page.hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),
         tree=tree,
-        labels=labels,
-        templates=None if main_text == "largest" else templates,
+        labels=page.labels,
+        templates=None if main_text == LARGEST else templates,
     )
 
 
+def analysis_of(html: bytes | Captured, **options: Any) -> Analysis | OtherFormat:
+    """Analyse a response, with the options of `analyze`; return what travels between processes.
+
+    It stands here and not with the pipeline that asks for it: a worker needs no Scrapy.
+    """
+    try:
+        return analyze(html, **options).summary()
+    except NotHtml as error:
+        return OtherFormat(error.kind, str(error))
+
+
 def judge_again(
-    dossiers: Sequence[tuple[bytes, Sequence[SiteVerdict | None]]], signature: str
+    dossiers: Sequence[tuple[bytes, Sequence[SiteVerdict | None], bytes | None]], signature: str
 ) -> list[tuple[str, Signature] | None]:
     """Judge pages of which only the dossier is kept, each by what is known of its site.
 
     Parameters
     ----------
     dossiers
-        ``Analysis.dossier`` of each page with the verdict on its site; with several where sites
-        have the same page, which has the longest of the texts then.
+        ``Analysis.dossier`` of each page with the verdict on its site, or with several where sites
+        have the same page, which has the longest of the texts then; and the ``content_hash`` that
+        it has, if any.
     signature
         ``"minhash"`` or ``"shingles"``.
 
     Returns
     -------
     list
-        Main text and signature of each; ``None`` for one that another version has written.
+        Main text and signature of each; ``None`` for one that stays as it is, as most do, and for
+        one that another version has written.
     """
     found: list[tuple[str, Signature] | None] = []
-    for data, sites in dossiers:
+    for data, sites, known in dossiers:
         try:
             dossier = Dossier.from_bytes(data)
         except AnalysisError:
             found.append(None)
             continue
         texts = {dossier.text(site) for site in sites}
+        if len(texts) == 1 and content_hash_of(*texts) == known:
+            found.append(None)
+            continue
         signed = [(text, signature_of(text, RECIPES[signature])) for text in texts]
         found.append(max(signed, key=lambda each: (each[1].words, each[1].content_hash)))
     return found
@@ -281,15 +294,3 @@ def document_hash(html: str | bytes | Captured) -> bytes:
         html = html.plain()
     data = html if isinstance(html, bytes) else html.encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=16).digest()
-
-
-def read_document(
-    html: str | bytes | Captured, *, content_type: str | None, encoding: str | None
-) -> str | Captured:
-    """Decode a document and refuse what is none."""
-    if isinstance(html, Captured):
-        return html
-    if isinstance(html, bytes):
-        html = decode(html, content_type=content_type, encoding=encoding)
-    refuse_other_formats(html, content_type)
-    return html

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.analysis import DEFAULT, analyze, read_document
-from websegment_scrapy.extract.main_text import kept_text, largest_segment
-from websegment_scrapy.extract.markdown import markdown_text
-from websegment_scrapy.extract.title import page_title
-from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.config import Config
+from websegment_scrapy.judging import LARGEST, judge_page, read_document
 from websegment_scrapy.page.words import words
-from websegment_scrapy.template.page_templates import page_templates
+from websegment_scrapy.segment.registry import get_engine
+from websegment_scrapy.text.main_text import kept_text
+from websegment_scrapy.text.markdown import markdown_text
+from websegment_scrapy.text.title import page_title
 
 if TYPE_CHECKING:
+    from websegment_scrapy.content.model import ContentModel
     from websegment_scrapy.page.capture import Captured
-    from websegment_scrapy.template.content import ContentModel
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["Extraction", "extract"]
+
+DEFAULT = Config()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,25 +60,17 @@ def extract(
     model
         A model of ``"learned"`` instead of the shipped one.
     """
-    if main_text == "largest":
-        page = analyze(
-            html,
-            url=url,
-            content_type=content_type,
-            encoding=encoding,
-            engine=engine,
-            main_text=main_text,
-            site=site,
-        )
-        text = page.main_text
-        if markdown:
-            text = markdown_text(page.tree, largest_segment(page.tree, page.segments, site))
-        return Extraction(url=url, title=page.title, main_text=text)
-    document = read_document(html, content_type=content_type, encoding=encoding)
-    tree = build_tree(document, estimate_layout=main_text == "pagelevel")
-    templates = page_templates(tree, main_text, url=url, site=site, model=model)
-    if markdown and len(templates.main):
-        text = markdown_text(tree, templates)
+    segmenter = get_engine(engine) if main_text == LARGEST else None
+    page = judge_page(
+        read_document(html, content_type=content_type, encoding=encoding),
+        main_text=main_text,
+        url=url,
+        segmenter=segmenter,
+        site=site,
+        model=model,
+    )
+    if markdown and len(page.templates.main):
+        text = markdown_text(page.tree, page.templates)
     else:
-        text = kept_text(tree, templates)
-    return Extraction(url=url, title=page_title(tree), main_text=text)
+        text = kept_text(page.tree, page.templates)
+    return Extraction(url=url, title=page_title(page.tree, page.reader), main_text=text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -23,12 +25,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Layout",
+    "LayoutKind",
     "Logistic",
     "ModelError",
     "ModelFormat",
     "load_shipped",
     "read_model",
+    "shipped_name",
     "write_model",
 ]
 
@@ -36,7 +39,9 @@ FOLDER = "models"
 DIGITS = 6
 """Significant digits of the numbers in a file: more are noise of the arithmetic."""
 
-Layout = Literal["rendered", "static", "any"]
+LayoutKind = Literal["rendered", "static", "any"]
+"""Pages that a model is for: with a browser's layout, with an estimate of it, or either."""
+
 Model = TypeVar("Model")
 
 
@@ -101,7 +106,7 @@ class Logistic:
 def write_model(
     folder: Path,
     form: ModelFormat,
-    layout: Layout,
+    layout: LayoutKind,
     description: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> list[Path]:
@@ -124,7 +129,7 @@ def write_model(
 def read_model(
     folder: Path,
     form: ModelFormat,
-    layout: Layout,
+    layout: LayoutKind,
     make: Callable[[dict[str, Any], dict[str, NDArray[Any]]], Model],
 ) -> Model:
     """Read a model; ``ModelError`` if it is not one that this version can use.
@@ -154,10 +159,23 @@ def read_model(
         raise ModelError(f"the model {str(path)!r} lacks {error}: {again}") from None
 
 
-def load_shipped(load: Callable[[Path, Layout], Model], layout: Layout) -> Model:
+def load_shipped(load: Callable[[Path, LayoutKind], Model], layout: LayoutKind) -> Model:
     """Load the model that comes with this package for pages of a layout."""
     with as_file(files("websegment_scrapy").joinpath(FOLDER)) as folder:
         return load(folder, layout)
+
+
+@cache
+def shipped_name(kind: str, layout: LayoutKind) -> str:
+    """Return what a model of this package is called where it is said which model made a text.
+
+    Its kind, its layout and 8 digits that are other ones for another model: ``content-any-1f…``.
+    """
+    name = f"{kind}-{layout}"
+    found = blake2b(digest_size=4)
+    for ending in (".json", ".npz"):
+        found.update(files("websegment_scrapy").joinpath(FOLDER, name + ending).read_bytes())
+    return f"{name}-{found.hexdigest()}"
 
 
 def _short(array: NDArray[Any]) -> NDArray[Any]:

@@ -59,7 +59,7 @@ class AnalysisPool:
         self._timeout = timeout
         self._memory = memory
         self._limit = memory * 2**20
-        self._tasks: queue.SimpleQueue[tuple[Any, Any, Future[Any]] | None] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[tuple[Any, Future[Any]] | None] = queue.SimpleQueue()
         self._closed = False
         self._abandoned = False
         self._workers: set[subprocess.Popen[bytes]] = set()
@@ -89,14 +89,12 @@ class AnalysisPool:
         The future's exception is an ``AnalysisError`` whose message is fit for the record. Texts
         that cannot have room in a worker's memory are refused before anything is made of them.
         """
-        if kwargs:
-            raise TypeError("AnalysisPool.submit takes positional arguments only")
         if self._abandoned:
             raise Abandoned("the analysis pool was abandoned")
         if self._closed:
             raise AnalysisError("the analysis pool is closed")
         future: Future[_R] = Future()
-        size = size_of(args)
+        size = size_of((args, tuple(kwargs.values())))
         if size * LEAST_COPIES > self._limit:
             future.set_exception(
                 AnalysisError(
@@ -105,7 +103,7 @@ class AnalysisPool:
                 )
             )
         else:
-            self._tasks.put((function, args, future))
+            self._tasks.put(((function, args, kwargs), future))
         return future
 
     def map(
@@ -143,8 +141,8 @@ class AnalysisPool:
         with contextlib.suppress(queue.Empty):
             while True:
                 task = self._tasks.get_nowait()
-                if task is not None and task[2].set_running_or_notify_cancel():
-                    task[2].set_exception(Abandoned("the analysis was given up before it began"))
+                if task is not None and task[1].set_running_or_notify_cancel():
+                    task[1].set_exception(Abandoned("the analysis was given up before it began"))
         for _ in self._threads:
             self._tasks.put(None)
         for worker in tuple(self._workers):
@@ -159,13 +157,13 @@ class AnalysisPool:
             with contextlib.suppress(AnalysisError):
                 worker = self._start()
             while (task := self._tasks.get()) is not None:
-                function, arguments, future = task
+                call, future = task
                 if not future.set_running_or_notify_cancel():
                     continue
                 try:
                     if worker is None:
                         worker = self._start()
-                    value, retire = self._exchange(worker, (function, arguments))
+                    value, retire = self._exchange(worker, call)
                 except AnalysisError as error:
                     self._end(worker)
                     worker = None

@@ -71,8 +71,8 @@ def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
 def _run(tasks: IO[bytes]) -> tuple[str, Any]:
     """Run a task and report ``("result", value)``, ``("memory", "")`` or ``("error", reason)``."""
     try:
-        function, arguments = read_task(tasks)
-        return "result", function(*arguments)
+        function, arguments, keywords = read_task(tasks)
+        return "result", function(*arguments, **keywords)
     except EOFError:
         raise
     except MemoryError:

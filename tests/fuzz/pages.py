@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from random import Random
 
-from websegment_scrapy.evaluate.datasets import CONTENT_SETS, content_pages, data_directory
+from websegment_scrapy.measure.datasets import CONTENT_SETS, content_pages, data_directory
 from websegment_scrapy.page.capture import CAPTURE_VERSION, Captured
 
 CORPUS = Path(__file__).parent / "corpus"

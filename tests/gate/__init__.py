@@ -12,8 +12,8 @@ import json
 import math
 from pathlib import Path
 
-from websegment_scrapy.evaluate.metrics import word_f1
 from websegment_scrapy.extraction import extract
+from websegment_scrapy.measure.metrics import word_f1
 
 FOLDER = Path(__file__).parent
 FLOORS = FOLDER / "floors.json"

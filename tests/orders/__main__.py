@@ -15,8 +15,8 @@ from typing import Any
 
 from tests.crawling import Crawl, crawl
 from tests.site import Route, Site
-from websegment_scrapy.evaluate.datasets import data_directory
-from websegment_scrapy.evaluate.sites import CrawledSite, crawled_sites
+from websegment_scrapy.measure.datasets import data_directory
+from websegment_scrapy.measure.sites import CrawledSite, crawled_sites
 
 AGREEMENT = 0.995
 TIMEOUT = 3600.0

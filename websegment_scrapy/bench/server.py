@@ -26,7 +26,7 @@ SETTINGS = {
     "max_connections": "200",
     "max_locks_per_transaction": "256",
 }
-"""What docs/database.md recommends for many crawlers and large stores."""
+"""What docs/guides/many-crawlers.md recommends for many crawlers and large stores."""
 
 
 @contextmanager

@@ -62,9 +62,11 @@ COLUMNS = (
 )
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add ``bench`` to the command line."""
-    parser = subparsers.add_parser("bench", help="measure on this machine", description=__doc__)
+    parser = subparsers.add_parser("bench", help=summary, description=__doc__)
     what = parser.add_subparsers(metavar="WHAT", required=True)
     store = what.add_parser(
         "store",

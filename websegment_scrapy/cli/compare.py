@@ -24,11 +24,11 @@ SHOWN, WORDS = 5, 40
 """Passages shown, and words of each."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "compare", help="are two pages near-duplicates?", description=__doc__
-    )
+    parser = subparsers.add_parser("compare", help=summary, description=__doc__)
     add_input_arguments(parser, nargs=2)
     parser.add_argument(
         "--signature", choices=SIGNATURE_KINDS, default=Config().signature, help="recipe"

@@ -35,11 +35,13 @@ _Answer = TypeVar(
 )
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add ``dedup`` and its questions to the command line."""
     parser = subparsers.add_parser(
         "dedup",
-        help="query the database of near-duplicate decisions",
+        help=summary,
         description="Query the database that crawls write their near-duplicate decisions to.",
     )
     questions = parser.add_subparsers(metavar="QUESTION", required=True)

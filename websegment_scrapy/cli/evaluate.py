@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["add_parser"]
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add the subcommand and what can be evaluated."""
     parser = subparsers.add_parser(
         "evaluate",
-        help="measure engines on labelled data",
+        help=summary,
         description="Measure engines on labelled data.",
     )
     kinds = parser.add_subparsers(metavar="WHAT", required=True)

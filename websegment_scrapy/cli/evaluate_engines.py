@@ -86,12 +86,6 @@ def _add_segmentation(kinds: argparse._SubParsersAction[argparse.ArgumentParser]
         "models, which were made from these pages (default: %(default)s)",
     )
     parser.add_argument(
-        "--metric",
-        choices=("lmnn", "nca", "euclidean"),
-        default="lmnn",
-        help="how the metric of the folds' models is learned (default: %(default)s)",
-    )
-    parser.add_argument(
         "--figures",
         type=Path,
         metavar="DIR",
@@ -116,8 +110,8 @@ def _add_common(parser: argparse.ArgumentParser, limited: str) -> None:
 
 def run_segmentation(args: argparse.Namespace) -> int:
     """Measure the segmentation; 1 if a page could not be measured."""
-    from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
     from websegment_scrapy.evaluate.segmentation import evaluate_segmentation
+    from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     engines = _engines(args, first="gcuts")
     if args.folds < 0 or args.folds == 1:
@@ -136,7 +130,6 @@ def run_segmentation(args: argparse.Namespace) -> int:
             snapshots=args.snapshots,
             folds=args.folds,
             curves=args.figures is not None,
-            metric=args.metric,
             workers=args.workers,
             progress=progress,
         )
@@ -148,8 +141,8 @@ def run_segmentation(args: argparse.Namespace) -> int:
 
 def run_speed(args: argparse.Namespace) -> int:
     """Time the engines; 1 if a page could not be measured."""
-    from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
     from websegment_scrapy.evaluate.speed import evaluate_speed
+    from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     engines = _engines(args, first="gcuts")
     with labelled_pages(data_directory(args.data)) as pages:
@@ -166,13 +159,13 @@ def run_speed(args: argparse.Namespace) -> int:
 
 def run_dedup(args: argparse.Namespace) -> int:
     """Measure near-duplicate decisions; 1 if a page could not be measured."""
-    from websegment_scrapy.evaluate.datasets import (
+    from websegment_scrapy.evaluate.dedup import DedupResult, evaluate_dedup
+    from websegment_scrapy.measure.datasets import (
         NEARDUP_SETS,
         data_directory,
         neardup_pages,
         neardup_pairs,
     )
-    from websegment_scrapy.evaluate.dedup import DedupResult, evaluate_dedup
 
     engines, names = _engines(args), args.sets or list(NEARDUP_SETS[:1])
     data = data_directory(args.data)

@@ -87,12 +87,12 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_extraction(args: argparse.Namespace) -> int:
     """Measure main texts."""
-    from websegment_scrapy.evaluate.datasets import CONTENT_SETS, content_pages, data_directory
     from websegment_scrapy.evaluate.extraction import (
         TRAINING_SET,
         evaluate_extraction,
         fold_models,
     )
+    from websegment_scrapy.measure.datasets import CONTENT_SETS, content_pages, data_directory
 
     check_limit(args)
     if args.folds < 2:
@@ -120,12 +120,16 @@ def run_extraction(args: argparse.Namespace) -> int:
 
 def run_templates(args: argparse.Namespace) -> int:
     """Measure what PageLevel finds to be template."""
-    from websegment_scrapy.evaluate.datasets import data_directory, node_pages
-    from websegment_scrapy.evaluate.templates import evaluate_templates
-    from websegment_scrapy.template.pagelevel import PageLevelModel, shipped_model
+    from websegment_scrapy.evaluate.pagelevel import evaluate_templates
+    from websegment_scrapy.measure.datasets import data_directory, node_pages
+    from websegment_scrapy.template.pagelevel import PageLevelModel, shipped_pagelevel_model
 
     check_limit(args)
-    static = PageLevelModel.load(args.models, "static") if args.models else shipped_model("static")
+    static = (
+        PageLevelModel.load(args.models, "static")
+        if args.models
+        else shipped_pagelevel_model("static")
+    )
     pages = list(islice(node_pages(data_directory(args.data), "l3s_gn1"), args.limit))
     result = evaluate_templates(pages, static, total=len(pages), progress=progress)
     write_results(args.json, [result.table()], result.to_dict())
@@ -134,9 +138,9 @@ def run_templates(args: argparse.Namespace) -> int:
 
 def run_sites(args: argparse.Namespace) -> int:
     """Measure what it helps to know a site."""
-    from websegment_scrapy.evaluate.datasets import data_directory
     from websegment_scrapy.evaluate.site_help import evaluate_site_help
-    from websegment_scrapy.evaluate.sites import crawled_sites
+    from websegment_scrapy.measure.datasets import data_directory
+    from websegment_scrapy.measure.sites import crawled_sites
 
     check_limit(args)
     with crawled_sites(data_directory(args.data)) as sites:
@@ -147,9 +151,9 @@ def run_sites(args: argparse.Namespace) -> int:
 
 def run_signatures(args: argparse.Namespace) -> int:
     """Measure the signatures."""
-    from websegment_scrapy.evaluate.datasets import data_directory
     from websegment_scrapy.evaluate.figures import need_matplotlib
     from websegment_scrapy.evaluate.signatures import draw, evaluate_signatures, real_texts
+    from websegment_scrapy.measure.datasets import data_directory
 
     if args.png:
         need_matplotlib("--png")

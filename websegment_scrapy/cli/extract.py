@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("extract", help="the main text of pages", description=__doc__)
+    parser = subparsers.add_parser("extract", help=summary, description=__doc__)
     add_input_arguments(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object per page: url, title, main_text"

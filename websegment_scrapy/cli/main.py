@@ -9,45 +9,54 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli import (
-    bench,
-    compare,
-    dedup,
-    evaluate,
-    extract,
-    segment,
-    templates,
-    train,
-)
 from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 __all__ = ["build_parser", "main"]
 
 INTERRUPTED = 130
 """As shells call it: 128 and the number of SIGINT."""
 
-_SUBCOMMANDS = (segment, extract, compare, dedup, templates, train, evaluate, bench)
+SUBCOMMANDS = {
+    "segment": "segments and leaves of pages as JSON lines",
+    "extract": "the main text of pages",
+    "compare": "are two pages near-duplicates?",
+    "dedup": "query the database of near-duplicate decisions",
+    "templates": "what a site repeats on its pages",
+    "data": "make the data folder of evaluate and train from downloaded sets",
+    "train": "make the model files",
+    "evaluate": "measure engines on labelled data",
+    "bench": "measure on this machine",
+}
+"""Each is a module of this folder, which is loaded when it is needed."""
 
 
-def build_parser(prog: str = "websegment") -> argparse.ArgumentParser:
-    """Return the parser with all subcommands."""
+def build_parser(
+    prog: str = "websegment", needed: Collection[str] = SUBCOMMANDS
+) -> argparse.ArgumentParser:
+    """Return the parser with all subcommands; those that are not needed only have their names."""
     parser = argparse.ArgumentParser(
         prog=prog, description="Segment pages, extract main texts, query near-duplicate decisions."
     )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in _SUBCOMMANDS:
-        module.add_parser(subparsers)
+    for name, summary in SUBCOMMANDS.items():
+        if name in needed:
+            module = import_module(f"websegment_scrapy.cli.{name}")
+            module.add_parser(subparsers, summary)
+        else:
+            subparsers.add_parser(name, help=summary)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "websegment") -> int:
     """Run the command line and return its exit status."""
-    parsed = build_parser(prog).parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    parsed = build_parser(prog, given[:1]).parse_args(given)
     try:
         status: int = parsed.run(parsed)
         sys.stdout.flush()

@@ -13,16 +13,16 @@ from websegment_scrapy.cli.inputs import (
     report_failure,
 )
 from websegment_scrapy.cli.output import open_output, to_json
+from websegment_scrapy.content.evidence import evidence_of
+from websegment_scrapy.content.model import shipped_content_model
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import get_engine
-from websegment_scrapy.template.content import shipped_content_model
-from websegment_scrapy.template.evidence import evidence_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from websegment_scrapy.template.page_templates import PageTemplates
+    from websegment_scrapy.content.page_templates import PageTemplates
 
 __all__ = ["add_parser", "explain", "leaf_evidence", "leaf_rules", "run"]
 
@@ -30,11 +30,11 @@ SHOWN = 4
 """Kinds of evidence shown for each leaf."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "segment", help="segments and leaves of pages as JSON lines", description=__doc__
-    )
+    parser = subparsers.add_parser("segment", help=summary, description=__doc__)
     add_input_arguments(parser)
     parser.add_argument(
         "--attributes",
@@ -88,20 +88,20 @@ def segment_page(task: PageTask) -> str:
 
 
 def explain(page: AnalyzedPage) -> dict[str, Any] | None:
-    """Return the energy of the page's segments and its parts; ``None`` for other engines."""
+    """Return the energy of the page's segments and its terms; ``None`` for other engines."""
     engine = get_engine(page.engine)
     if not isinstance(engine, GraphCuts) or len(page.labels) < 2:
         return None
     solution = engine.solve(page.tree)
-    parts = solution.parts
+    terms = solution.terms
     nodes = dict(zip(page.labels.tolist(), solution.nodes.tolist(), strict=True))
     return {
         "lambda": solution.weight,
-        "energy": parts.total,
-        "leaves": parts.leaves,
-        "neighbours": parts.neighbours,
-        "visible_nodes": parts.visible,
-        "invisible_nodes": parts.invisible,
+        "energy": terms.total,
+        "leaves": terms.leaves,
+        "neighbours": terms.neighbours,
+        "visible_nodes": terms.visible,
+        "invisible_nodes": terms.invisible,
         "labels": {str(segment): page.tree.xpath(node) for segment, node in sorted(nodes.items())},
     }
 

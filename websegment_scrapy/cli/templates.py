@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run"]
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add ``templates`` to the command line."""
     parser = subparsers.add_parser(
         "templates",
-        help="what a site repeats on its pages",
+        help=summary,
         description=(
             "Show the parts that a site repeats, as crawls have counted them: on how many of the "
             "counted pages each was, and how it begins. Exit status 1 if too few are counted."

@@ -18,22 +18,24 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from websegment_scrapy.evaluate.datasets import LabelledPage
     from websegment_scrapy.learn.examples import Example
-    from websegment_scrapy.learn.templates import TemplateExample
-    from websegment_scrapy.model_files import Layout
+    from websegment_scrapy.learn.pagelevel import TemplateExample
+    from websegment_scrapy.measure.datasets import LabelledPage
+    from websegment_scrapy.model_files import LayoutKind
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
 __all__ = ["add_parser", "run_content", "run_segmentation", "run_templates"]
 
 MODELS = Path(__file__).parent.parent / "models"
-LAYOUTS: tuple[Layout, ...] = ("rendered", "static")
+LAYOUTS: tuple[LayoutKind, ...] = ("rendered", "static")
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], summary: str
+) -> None:
     """Add the subcommand and what can be trained."""
     parser = subparsers.add_parser(
-        "train", help="make the model files", description="Make the model files from labelled data."
+        "train", help=summary, description="Make the model files from labelled data."
     )
     kinds = parser.add_subparsers(metavar="WHAT", required=True)
     segmentation = kinds.add_parser(
@@ -101,13 +103,13 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def run_segmentation(args: argparse.Namespace) -> int:
     """Train and write the models; 1 if a page could not be used."""
-    from websegment_scrapy.evaluate.datasets import data_directory, labelled_pages
-    from websegment_scrapy.learn.training import train
+    from websegment_scrapy.learn.segmentation import train
+    from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     output = _folder(args)
     failed = False
     with labelled_pages(data_directory(args.data)) as pages:
-        layouts: tuple[Layout, ...] = tuple(args.layout or LAYOUTS)
+        layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
         for layout in layouts:
             examples, errors = _examples(pages, render=layout == "rendered", args=args)
             for name, reason in errors.items():
@@ -121,14 +123,14 @@ def run_segmentation(args: argparse.Namespace) -> int:
 
 def run_templates(args: argparse.Namespace) -> int:
     """Train and write the models of PageLevel; 1 if a page could not be used."""
-    from websegment_scrapy.evaluate.datasets import data_directory
-    from websegment_scrapy.evaluate.documents import Documents
-    from websegment_scrapy.evaluate.sites import crawled_sites
-    from websegment_scrapy.learn.template_sites import site_examples
-    from websegment_scrapy.learn.templates import train_templates
+    from websegment_scrapy.learn.pagelevel import train_templates
+    from websegment_scrapy.learn.pagelevel_sites import site_examples
+    from websegment_scrapy.measure.datasets import data_directory
+    from websegment_scrapy.measure.documents import Documents
+    from websegment_scrapy.measure.sites import crawled_sites
 
-    layouts: tuple[Layout, ...] = tuple(args.layout or LAYOUTS)
-    examples: dict[Layout, list[TemplateExample]] = {layout: [] for layout in layouts}
+    layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
+    examples: dict[LayoutKind, list[TemplateExample]] = {layout: [] for layout in layouts}
     failed = False
     with (
         crawled_sites(args.sites or data_directory(args.data)) as sites,
@@ -167,9 +169,9 @@ def _verdicts(database: str | None, hosts: Sequence[str]) -> dict[str, SiteVerdi
 
 def run_content(args: argparse.Namespace) -> int:
     """Train and write the model of our own main text."""
-    from websegment_scrapy.evaluate.datasets import content_pages, data_directory
     from websegment_scrapy.evaluate.extraction import TRAINING_SET
     from websegment_scrapy.learn.content import content_examples, train_content
+    from websegment_scrapy.measure.datasets import content_pages, data_directory
 
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     examples = [example for example in content_examples(pages, progress) if example is not None]
@@ -185,9 +187,9 @@ def _folder(args: argparse.Namespace) -> Path:
 def _examples(
     pages: list[LabelledPage], *, render: bool, args: argparse.Namespace
 ) -> tuple[list[Example], dict[str, str]]:
-    from websegment_scrapy.evaluate.documents import Documents
     from websegment_scrapy.evaluate.folds import labelled_example
-    from websegment_scrapy.evaluate.segmentation import PageTask
+    from websegment_scrapy.evaluate.segmentation import GoldTask
+    from websegment_scrapy.measure.documents import Documents
 
     examples: list[Example] = []
     errors: dict[str, str] = {}
@@ -198,7 +200,7 @@ def _examples(
             except AnalysisError as error:
                 errors[page.name] = str(error)
                 continue
-            task = PageTask(html, frozenset(page.blocks), (), "text", render)
+            task = GoldTask(html, frozenset(page.blocks), (), "text", render)
             example = labelled_example(page.name, task)
             if len(example.gold) > 1 and (example.gold >= 0).any():
                 examples.append(example)

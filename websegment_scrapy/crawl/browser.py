@@ -86,6 +86,18 @@ _ARGUMENTS = (
 NICENESS = 10
 """As that of the worker processes (``worker``)."""
 
+SESSION_NICENESS = 5
+"""A third of the weight of another session: less, and whatever else runs on the machine would keep
+pages from being rendered in time."""
+
+_SESSION_GIVES_WAY = f"""\
+if [ -w /proc/self/autogroup ]; then
+    read -r own _ _ _ _ session _ < /proc/self/stat
+    [ "$own" != "$session" ] || echo {SESSION_NICENESS} > /proc/self/autogroup
+fi
+"""
+"""Only the session that the browser leads: any other one is somebody else's."""
+
 _NO_SANDBOX = ("sandbox", "namespace")
 """Words of Chromium's message where the system does not let it have its sandbox."""
 
@@ -147,9 +159,11 @@ def gently(executable: str, folder: Path) -> str:
     """Return a program in `folder` that starts the browser so that it gives way to the crawl.
 
     Its pages take all the processor time they can get; the crawl's event loop, which serves them
-    all, must not wait for them. Root's browser loses root's capabilities: it would use them to put
-    itself first, and a page that has taken it over for worse. Where programs cannot be started
-    from the folder, it is the browser itself.
+    all, must not wait for them. Linux gives each session its share of the time and looks at
+    niceness within it only (sched(7), autogroups): the browser's session, which the driver makes
+    for it, gets its own niceness. Root's browser loses root's capabilities: it would use them to
+    put itself first, and a page that has taken it over for worse. Where programs cannot be
+    started from the folder, it is the browser itself.
     """
     program = folder / "chromium"
     if not program.exists():
@@ -157,7 +171,7 @@ def gently(executable: str, folder: Path) -> str:
         if _is_root() and shutil.which("setpriv") is not None:
             command += ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
         text = shlex.join([*command, executable])
-        program.write_text(f'#!/bin/sh\nexec {text} "$@"\n', encoding="utf-8")
+        program.write_text(f'#!/bin/sh\n{_SESSION_GIVES_WAY}exec {text} "$@"\n', encoding="utf-8")
         program.chmod(0o700)
     return str(program) if os.access(program, os.X_OK) else executable
 

@@ -210,6 +210,7 @@ class DedupPipeline:
             words=analysis.words,
             signature=analysis.signature,
             engine=analysis.engine,
+            model=analysis.model,
             rendered=analysis.rendered,
             parts=analysis.parts,
             page_hash=analysis.page_hash,

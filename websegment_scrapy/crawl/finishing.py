@@ -6,6 +6,7 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from websegment_scrapy.crawl.navigation import WentOnError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.crawl.navigation import Navigation, Snapshot
 
-__all__ = ["DataRequests", "capture_finished"]
+__all__ = ["DataRequests", "capture_finished", "is_busy"]
 
 DATA_RESOURCES = frozenset({"fetch", "xhr"})
 DATA_SECONDS = 3.0
@@ -24,6 +25,9 @@ DATA_SECONDS = 3.0
 DATA_POLL_SECONDS = 0.02
 MAX_REQUESTS = 1000
 """Requests of a page that are followed: each one costs the crawl's event loop a moment."""
+
+ANSWER_SECONDS = 1.0
+"""For a page whose time is over to show that it has not been computing all the while."""
 
 _ATTEMPTS = 3  # a page that redirects itself by script destroys the first captures
 
@@ -93,3 +97,21 @@ async def _capture_settled(
         snapshot = await navigation.capture(settle_ms)
         if not settle_ms or not data.under_way or monotonic() >= deadline:
             return snapshot
+
+
+async def is_busy(navigation: Navigation) -> bool:
+    """Say whether a page does not answer, although the browser does.
+
+    A browser that does not is held up by another page: this one may do better the next time.
+    """
+    answered = False
+    try:
+        for what in ("browser", "page"):
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await navigation.ping(what)
+            answered = True
+    except TimeoutError:
+        return answered
+    except PlaywrightError:  # it is gone
+        return False
+    return False

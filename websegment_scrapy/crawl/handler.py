@@ -18,11 +18,11 @@ from scrapy_playwright._utils import (
 
 from websegment_scrapy.crawl.authenticity import CaptureKey
 from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
-from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
+from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, is_busy
 from websegment_scrapy.crawl.guard import PrivateAddressRefused
 from websegment_scrapy.crawl.keeping import KeeperError
-from websegment_scrapy.crawl.media import is_html, media_type, too_large
-from websegment_scrapy.crawl.navigation import Navigation, Opening, TooLargeError
+from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
+from websegment_scrapy.crawl.navigation import Navigation, Opening
 from websegment_scrapy.crawl.responses import file_response, page_response
 from websegment_scrapy.crawl.rules import why_not
 from websegment_scrapy.exceptions import WebsegmentError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NotAllowedError",
+    "RenderBusyError",
     "RenderHandler",
     "RenderMemoryError",
     "RenderTimeoutError",
@@ -54,6 +55,10 @@ BROWSER_DEATHS = 3  # how often one page may see its browser die before that is 
 
 class RenderTimeoutError(WebsegmentError, TimeoutError):
     """A page was not rendered within ``WEBSEGMENT_RENDER_TIMEOUT``."""
+
+
+class RenderBusyError(RenderTimeoutError):
+    """The same, and the page is still busy: it would use up another try as well."""
 
 
 class RenderMemoryError(WebsegmentError, MemoryError):
@@ -82,7 +87,8 @@ class RenderHandler(BrowsingHandler):
 
     - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, not counting the wait for its
       turn and for the browser's start; then it is closed and the download fails with
-      `RenderTimeoutError`. One that takes more than ``WEBSEGMENT_RENDER_MEMORY`` fails with
+      `RenderTimeoutError`, or with `RenderBusyError` when it does not even answer: then it is not
+      tried again. One that takes more than ``WEBSEGMENT_RENDER_MEMORY`` fails with
       `RenderMemoryError`.
     - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
     - The browser reaches the network through the `keeper` only, and private addresses only where
@@ -113,6 +119,7 @@ class RenderHandler(BrowsingHandler):
             self.process_request_headers = None  # headers are sent by `navigation`
         self.key = CaptureKey.of(crawler)
         self._pages: dict[Request, list[Page]] = {}
+        self._navigations: dict[Request, Navigation] = {}
         self._closed = False
 
     async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
@@ -174,16 +181,18 @@ class RenderHandler(BrowsingHandler):
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise RenderTimeoutError(
-                f"{request.url} was not rendered within {self._timeout:g} s "
-                "(WEBSEGMENT_RENDER_TIMEOUT)"
-            ) from error
+            said = f"was not rendered within {self._timeout:g} s (WEBSEGMENT_RENDER_TIMEOUT)"
+            navigation = self._navigations.get(request)
+            if navigation is not None and await is_busy(navigation):
+                raise RenderBusyError(f"{request.url} {said} and is still busy") from error
+            raise RenderTimeoutError(f"{request.url} {said}") from error
         else:
             return response
         finally:
             self.stats.inc_value("websegment/render/seconds", monotonic() - started)
             if self.keeper is not None and self.keeper.refusals:
                 self.stats.set_value("websegment/render/refused", self.keeper.refusals)
+            self._navigations.pop(request, None)
             pages = self._pages.pop(request, [])
             if not (done and include):
                 await self._close_pages(pages)
@@ -208,6 +217,7 @@ class RenderHandler(BrowsingHandler):
         }
         opening = Opening(request.url, request.method, headers, request.body)
         navigation = await Navigation.watch(page, opening, self._limit)
+        self._navigations[request] = navigation
         data = DataRequests(page)
         started = monotonic()
         try:

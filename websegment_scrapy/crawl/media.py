@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.decode import SNIFFED_BYTES, is_plainly_not_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HTML_TYPES", "is_html", "media_type", "too_large"]
+__all__ = ["HTML_TYPES", "TooLargeError", "is_html", "media_type", "too_large"]
 
 HTML_TYPES = ("text/html", "application/xhtml+xml", "")
+
+
+class TooLargeError(WebsegmentError):
+    """A document is larger than ``WEBSEGMENT_PAGE_SIZE``."""
 
 
 def media_type(headers: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 
-from websegment_scrapy.crawl.media import HTML_TYPES, media_type, too_large
+from websegment_scrapy.crawl.media import HTML_TYPES, TooLargeError, media_type, too_large
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import SCRIPT, Captured, new_mark
 
@@ -37,7 +37,6 @@ __all__ = [
     "Navigation",
     "Opening",
     "Snapshot",
-    "TooLargeError",
     "WentOnError",
 ]
 
@@ -56,16 +55,10 @@ _BROWSERS_OWN = frozenset(
 )
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WITHOUT_BODY = frozenset({204, 205, 304})
-_MAX_DOCUMENTS = 50
-"""Documents that are remembered of one page: one that goes on and on is not followed for ever."""
-
+_MAX_DOCUMENTS = 50  # that are remembered: a page that goes on and on is not followed for ever
 _READ_BYTES = 2**20
 _GONE = ("context", "frame", "navigated", "world")
 """Words of the browser's messages when the document that was asked is no longer there."""
-
-
-class TooLargeError(WebsegmentError):
-    """A document is larger than ``WEBSEGMENT_PAGE_SIZE``."""
 
 
 class ElsewhereError(WebsegmentError):
@@ -172,6 +165,13 @@ class Navigation:
     async def stop_loading(self) -> None:
         """Stop what is still being loaded."""
         await self._session.send("Page.stopLoading")
+
+    async def ping(self, what: str) -> None:
+        """Wait until the ``"browser"`` or the page answers; before a server did, there is none."""
+        if what == "browser":
+            await self._session.send("Target.getTargetInfo")
+        elif self._documents:
+            await self._session.send("Runtime.evaluate", {"expression": "0"})
 
     async def capture(self, settle_ms: float) -> Snapshot:
         """Take the page as it is when it has been quiet for `settle_ms`.

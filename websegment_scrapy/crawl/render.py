@@ -18,10 +18,12 @@ from websegment_scrapy.crawl.browser import find_chromium
 from websegment_scrapy.crawl.guard import Guard, PrivateAddressRefused
 from websegment_scrapy.crawl.handler import (
     NotAllowedError,
+    RenderBusyError,
     RenderHandler,
     RenderMemoryError,
 )
-from websegment_scrapy.crawl.navigation import ElsewhereError, TooLargeError
+from websegment_scrapy.crawl.media import TooLargeError
+from websegment_scrapy.crawl.navigation import ElsewhereError
 from websegment_scrapy.crawl.responses import TOO_LARGE, RenderedResponse, rendered_response
 from websegment_scrapy.exceptions import BrowserNotFound, NoSuchBrowser
 
@@ -42,6 +44,7 @@ STATE_KEY = "_websegment_render"
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
 NOT_AGAIN = (
+    RenderBusyError,
     RenderMemoryError,
     ElsewhereError,
     NotAllowedError,

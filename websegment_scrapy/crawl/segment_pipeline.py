@@ -7,12 +7,12 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.analysis import Analysis, analyze
+from websegment_scrapy.analysis import Analysis, analysis_of
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.responses import TOO_LARGE
-from websegment_scrapy.exceptions import AnalysisError, NotHtml
+from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.pool import Abandoned, AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
@@ -25,40 +25,10 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import CrawledPage
-    from websegment_scrapy.page.capture import Captured
-    from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["SegmentPipeline", "analyze_response"]
+__all__ = ["SegmentPipeline"]
 
 logger = logging.getLogger(__name__)
-
-
-def analyze_response(
-    html: bytes | Captured,
-    url: str,
-    content_type: str | None,
-    encoding: str | None,
-    engine: str,
-    main_text: str,
-    signature: str,
-    site: SiteVerdict | None = None,
-    parts: bool = False,
-) -> Analysis | OtherFormat:
-    """Analyse a response in a worker process and bring back what travels well."""
-    try:
-        return analyze(
-            html,
-            url=url,
-            content_type=content_type,
-            encoding=encoding,
-            engine=engine,
-            main_text=main_text,
-            signature=signature,
-            site=site,
-            parts=parts,
-        ).summary()
-    except NotHtml as error:
-        return OtherFormat(error.kind, str(error))
 
 
 class SegmentPipeline:
@@ -149,16 +119,16 @@ class SegmentPipeline:
             site = await self.ending.unless_left(sites.verdict(page.url), request)
         try:
             future = self.pool.submit(
-                analyze_response,
+                analysis_of,
                 page.html,
-                page.url,
-                page.content_type,
-                page.encoding,
-                self.config.engine,
-                self.config.main_text,
-                self.config.signature,
-                site,
-                sites is not None,
+                url=page.url,
+                content_type=page.content_type,
+                encoding=page.encoding,
+                engine=self.config.engine,
+                main_text=self.config.main_text,
+                signature=self.config.signature,
+                site=site,
+                parts=sites is not None,
             )
             with self.registry.at_work():
                 analysis = await asyncio.wrap_future(future)

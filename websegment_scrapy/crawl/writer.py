@@ -25,6 +25,9 @@ T = TypeVar("T")
 BATCH = 16
 """Most decisions in one transaction. More save little and take longer than 20 ms together."""
 
+GATHER_SECONDS = 0.03
+"""For which a record waits for others: a transaction costs as much as the decisions of several."""
+
 WAITING = 64
 """Records that may wait; whoever brings more waits himself, and with him his response."""
 
@@ -45,7 +48,7 @@ class Undecided(StoreError):
 class StoreWriter:
     """Decides records in batches, off the event loop.
 
-    A record that comes alone is decided at once, alone; batches form by themselves while a
+    A record that comes alone waits a moment for others; batches form by themselves while a
     transaction is on its way.
 
     The first decision that the store could not make in its whole patience is the last: that the
@@ -122,6 +125,8 @@ class StoreWriter:
     async def _work(self) -> None:
         while True:
             waiting = [await self._queue.get()]
+            if waiting[0] is not None and self._queue.empty() and not self._hurried:
+                await asyncio.sleep(GATHER_SECONDS)
             while len(waiting) < BATCH and not self._queue.empty() and waiting[-1] is not None:
                 waiting.append(self._queue.get_nowait())
             batch = [each for each in waiting if each is not None]

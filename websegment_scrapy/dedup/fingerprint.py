@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from websegment_scrapy.page.gaps import gap_bits
 from websegment_scrapy.page.reading import CUTTING, tag_bits
-from websegment_scrapy.page.words import NORMALISER_VERSION, words
+from websegment_scrapy.page.words import NORMALISER_VERSION, words, words_by_node
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,18 +76,23 @@ class Fingerprint:
     @classmethod
     def of(cls, texts: Sequence[str], is_main: Sequence[bool]) -> Fingerprint:
         """Make the fingerprint of a page from its blocks; those without words do not count."""
-        if len(texts) > MAX_BLOCKS:
-            texts = ["\n".join(text for text, kept in zip(texts, is_main, strict=True) if kept)]
-            is_main = [True]
+        return cls.of_words([words(text) for text in texts], is_main)
+
+    @classmethod
+    def of_words(cls, blocks: Sequence[Sequence[str]], is_main: Sequence[bool]) -> Fingerprint:
+        """Make the fingerprint of a page from the words of its blocks."""
+        if len(blocks) > MAX_BLOCKS:
+            kept = [block for block, is_kept in zip(blocks, is_main, strict=True) if is_kept]
+            blocks, is_main = [list(chain.from_iterable(kept))], [True]
         times: dict[int, int] = {}
         main: set[int] = set()
-        for text, kept in zip(texts, is_main, strict=True):
-            if found := words(text):
+        for found, is_kept in zip(blocks, is_main, strict=True):
+            if found:
                 joined = " ".join(found).encode("utf-8", "surrogatepass")
                 digest = blake2b(joined, digest_size=HASH_BYTES).digest()
                 number = int.from_bytes(digest, "little")
                 times[number] = times.get(number, 0) + 1
-                if kept:
+                if is_kept:
                     main.add(number)
         once = tuple(number for number, count in times.items() if number in main and count == 1)
         return cls(once, frozenset(main.difference(once)), frozenset(times.keys() - main))
@@ -134,7 +139,12 @@ def same_page(old: bytes | None, new: bytes | None) -> bool:
     ]
 
 
-def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> Fingerprint:
+def fingerprint_of(
+    tree: PageTree,
+    main: NDArray[np.int64],
+    told: str = "",
+    by_node: Mapping[int, Sequence[str]] | None = None,
+) -> Fingerprint:
     """Make the fingerprint of a page.
 
     Parameters
@@ -145,22 +155,27 @@ def fingerprint_of(tree: PageTree, main: NDArray[np.int64], told: str = "") -> F
         The text nodes of its main text.
     told
         What it tells machines, which is its main text when it has no other.
+    by_node
+        The words of each text node (`words_by_node`), if they are there already.
     """
-    nodes = np.flatnonzero(tree.text_end > tree.text_start)
+    nodes = tree.texts
     bits = tag_bits(tree)
-    if "br" in tree.tags:
-        bits[tree.tag == tree.tags.index("br")] = 0
+    bits[tree.tagged({"br"})] = 0
     cut = np.flatnonzero(gap_bits(tree, nodes, bits) & CUTTING) + 1
     first = [0, *cut.tolist(), len(nodes)]
     marked = np.zeros(len(tree), dtype=bool)
     marked[main] = True
     is_main = (marked & ~_around(tree))[nodes].tolist()
-    pieces = [tree.text_of(node) for node in nodes.tolist()]
-    texts, kept = [], []
+    by_node = words_by_node(tree) if by_node is None else by_node
+    pieces = [by_node[node] for node in nodes.tolist()]
+    blocks: list[Sequence[str]] = []
+    kept = []
     for begin, end in pairwise(first):
-        texts.append("\n".join(pieces[begin:end]))
+        blocks.append(
+            pieces[begin] if end == begin + 1 else list(chain.from_iterable(pieces[begin:end]))
+        )
         kept.append(any(is_main[begin:end]))
-    return Fingerprint.of([*texts, told], [*kept, not any(kept)])
+    return Fingerprint.of_words([*blocks, words(told)], [*kept, not any(kept)])
 
 
 def _around(tree: PageTree) -> NDArray[np.bool_]:
@@ -170,8 +185,7 @@ def _around(tree: PageTree) -> NDArray[np.bool_]:
     """
     around = np.zeros(len(tree), dtype=bool)
     most = len(tree.text) / 2
-    named = np.array([tag in AROUND for tag in tree.tags], dtype=bool)
-    for node in np.flatnonzero(named[tree.tag]).tolist():
+    for node in np.flatnonzero(tree.tagged(AROUND)).tolist():
         end = int(tree.end[node])
         if tree.text_end[end - 1] - tree.text_start[node] < most:
             around[node:end] = True

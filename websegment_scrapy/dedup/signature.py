@@ -146,11 +146,6 @@ class Signature:
     words: int
     content_hash: bytes
 
-    @property
-    def recipe_kind(self) -> str:
-        """The recipe's kind."""
-        return self.recipe.kind
-
     def keys(self, secret: bytes = b"") -> list[int]:
         """Return the signed 64-bit keys, ascending; a text without words has none.
 

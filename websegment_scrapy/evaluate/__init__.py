@@ -1,1 +1,1 @@
-"""Measuring the engines on labelled data: readers, measures, tables."""
+"""Measuring engines, main texts, templates and signatures on labelled data."""

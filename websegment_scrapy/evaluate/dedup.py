@@ -17,7 +17,6 @@ import numpy as np
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.signature import RECIPES, Signature, signature_of, similarity
-from websegment_scrapy.evaluate.datasets import DataError
 from websegment_scrapy.evaluate.methods import (
     FULL_TEXT,
     LEARNED,
@@ -29,13 +28,14 @@ from websegment_scrapy.evaluate.methods import (
     text_method,
 )
 from websegment_scrapy.evaluate.published import DEDUP
-from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.evaluate.smallest import (
     HASH_FUNCTIONS,
     by_hash_functions,
     half_common,
 )
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.measure.datasets import DataError
+from websegment_scrapy.measure.report import listed, silent, text_table
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.store.record import host_of
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.datasets import NeardupPage, Pair
-    from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.measure.datasets import NeardupPage, Pair
+    from websegment_scrapy.measure.report import Progress
     from websegment_scrapy.pool import AnalysisPool
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -66,7 +66,7 @@ SignatureKind = Literal["shingles", "minhash"]
 
 
 @dataclass(frozen=True, slots=True)
-class PageTask:
+class SignTask:
     """A page and the methods to run on it; what a worker process gets."""
 
     html: str
@@ -162,13 +162,11 @@ class DedupResult:
             ]
         rows = [[row.method, *(show(row) for _, show in columns)] for row in self.rows]
         rows += [[name, "not installed"] for name in self.not_installed]
-        parts = [title, text_table(["text", *(name for name, _ in columns)], rows)]
-        if self.not_measured:
-            parts.append(
-                "Not measured (counted as found nothing, kept everything):\n"
-                + "\n".join(f"  {name}: {reason}" for name, reason in self.not_measured.items())
-            )
-        return "\n\n".join(parts)
+        shown = [title, text_table(["text", *(name for name, _ in columns)], rows)]
+        shown += listed(
+            "Not measured (counted as found nothing, kept everything):", self.not_measured
+        )
+        return "\n\n".join(shown)
 
     def _percent(self, value: Rates | None) -> str:
         """Show both rates; of a kind without pairs there is none."""
@@ -226,9 +224,9 @@ def evaluate_dedup(
     ids = [page.id for page in chosen]
     sites = site_verdicts(chosen, pool, progress)
 
-    def tasks() -> Iterable[PageTask]:
+    def tasks() -> Iterable[SignTask]:
         for page in chosen:
-            yield PageTask(page.html, methods, signature, sites.get(host_of(page.url)))
+            yield SignTask(page.html, methods, signature, sites.get(host_of(page.url)))
 
     texts: dict[str, dict[str, MethodText]] = {method: {} for method in methods}
     failed: dict[str, str] = {}
@@ -278,7 +276,7 @@ def parts_of_page(html: str) -> NDArray[np.int64]:
     return page_parts(build_tree(html))
 
 
-def sign_page(task: PageTask) -> PageTexts:
+def sign_page(task: SignTask) -> PageTexts:
     """Take the page's text by every method and sign it; runs in a worker process."""
     texts, failed = {}, {}
     for method in task.methods:

@@ -17,16 +17,16 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from websegment_scrapy.evaluate.methods import RIVALS, is_installed
-from websegment_scrapy.evaluate.metrics import paired_bootstrap, word_f1
-from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.extraction import extract
+from websegment_scrapy.measure.metrics import paired_bootstrap, word_f1
+from websegment_scrapy.measure.report import silent, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from websegment_scrapy.evaluate.datasets import ContentPage
-    from websegment_scrapy.evaluate.report import Progress
-    from websegment_scrapy.template.content import ContentModel
+    from websegment_scrapy.content.model import ContentModel
+    from websegment_scrapy.measure.datasets import ContentPage
+    from websegment_scrapy.measure.report import Progress
 
 __all__ = [
     "OURS",

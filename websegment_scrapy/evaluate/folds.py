@@ -1,7 +1,8 @@
 """Cross-validation of the learned engines: no page is segmented by a model that has seen it.
 
 Every labelled page is of another site, so folds of pages are folds of sites. The metric, ``V``, the
-trees, λ and the thresholds are all chosen on the pages of the other folds (``learn/training.py``).
+trees, λ and the thresholds are all chosen on the pages of the other folds
+(``learn/segmentation.py``).
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.evaluate.metrics import (
-    adjusted_rand_index,
-    normalised_mutual_information,
-)
-from websegment_scrapy.evaluate.report import silent
 from websegment_scrapy.evaluate.segmentation import (
     WSID,
     CurvePoint,
+    GoldTask,
     PageLabels,
-    PageTask,
     label_page,
 )
+from websegment_scrapy.measure.metrics import (
+    adjusted_rand_index,
+    normalised_mutual_information,
+)
+from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.correlation import cclus, pair_probabilities
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.report import Progress
     from websegment_scrapy.learn.examples import Example
-    from websegment_scrapy.learn.training import MetricName
+    from websegment_scrapy.measure.report import Progress
     from websegment_scrapy.segment.model import SegmentationModel
 
 __all__ = ["CURVES", "cross_validate", "labelled_example"]
@@ -60,13 +60,12 @@ Curve = dict[str, dict[float, list[tuple[float, float]]]]
 class FoldTask:
     """Pages to train on and pages to segment; what a process gets."""
 
-    train: dict[str, PageTask]
-    test: dict[str, PageTask]
+    train: dict[str, GoldTask]
+    test: dict[str, GoldTask]
     curves: bool
-    metric: MetricName
 
 
-def labelled_example(name: str, task: PageTask) -> Example:
+def labelled_example(name: str, task: GoldTask) -> Example:
     """Prepare a labelled page for training."""
     from websegment_scrapy.learn.examples import make_example
 
@@ -80,27 +79,28 @@ def labelled_example(name: str, task: PageTask) -> Example:
 
 
 def cross_validate(
-    tasks: Mapping[str, PageTask],
+    tasks: Mapping[str, GoldTask],
     *,
     folds: int,
     workers: int = 1,
     curves: bool = False,
-    metric: MetricName = "lmnn",
     progress: Progress = silent,
 ) -> tuple[dict[str, PageLabels], dict[str, list[CurvePoint]]]:
     """Segment every page with models trained on the other folds.
 
     Returns the labels by page, and the curves of the engines in ``CURVES`` if they were asked for.
     """
-    from websegment_scrapy.learn.training import deal
+    from websegment_scrapy.learn.segmentation import deal
 
     names = sorted(tasks)
     fold = deal(len(names), min(folds, len(names)), SEED)
     rounds = []
-    for part in range(int(fold.max()) + 1):
-        test = {name: tasks[name] for name, mine in zip(names, fold, strict=True) if mine == part}
+    for held_out in range(int(fold.max()) + 1):
+        test = {
+            name: tasks[name] for name, mine in zip(names, fold, strict=True) if mine == held_out
+        }
         rest = {name: task for name, task in tasks.items() if name not in test}
-        rounds.append(FoldTask(rest, test, curves, metric))
+        rounds.append(FoldTask(rest, test, curves))
     labels: dict[str, PageLabels] = {}
     collected: Curve = {}
     with ProcessPoolExecutor(max(workers, 1), mp_context=get_context("spawn")) as executor:
@@ -121,13 +121,13 @@ def cross_validate(
 
 def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
     """Train on one side and segment the other; runs in a process of its own."""
-    from websegment_scrapy.learn.training import train
+    from websegment_scrapy.learn.segmentation import train
 
     examples = [labelled_example(name, page) for name, page in task.train.items()]
     examples = [example for example in examples if len(example.gold) > 1]
     layout = examples[0].tree.layout
     engines = sorted({name for page in task.test.values() for name in page.engines})
-    model = train(examples, layout, metric=task.metric, engines=engines)
+    model = train(examples, layout, engines=engines)
     engine_of = partial(with_model, model=model)
     labels = {name: label_page(page, engine_of) for name, page in task.test.items()}
     curve: Curve = {}
@@ -142,7 +142,7 @@ def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
 
 
 def _vary(
-    engine: str, model: SegmentationModel, name: str, page: PageTask
+    engine: str, model: SegmentationModel, name: str, page: GoldTask
 ) -> dict[float, tuple[float, float]]:
     """Measure one page over the values of λ or of the threshold."""
     example = labelled_example(name, page)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.extraction import extract
 from websegment_scrapy.page.build import build_tree
@@ -59,14 +59,9 @@ def sitelevel_text(html: str, site: SiteVerdict | None) -> str:
     return Reader(tree).text(tree.leaves[~template_nodes(tree, site)[tree.leaves]])
 
 
-def engine_text(html: str, engine: str, site: SiteVerdict | None = None) -> str:
-    """Return the largest segment of an engine that is not half links."""
-    return extract(html, engine=engine, main_text="largest", site=site).main_text
-
-
-def kept_text(html: str, main_text: str, site: SiteVerdict | None = None) -> str:
-    """Return what is not template."""
-    return extract(html, main_text=main_text, site=site).main_text
+def our_text(html: str, **options: Any) -> str:
+    """Return our own main text, with the options of `extract`."""
+    return extract(html, **options).main_text
 
 
 def trafilatura_text(html: str) -> str:
@@ -108,5 +103,5 @@ def text_method(name: str, site: SiteVerdict | None = None) -> Callable[[str], s
     told = site if name.endswith(WITH_SITE) else None
     name = name.removesuffix(WITH_SITE)
     if name in TEMPLATES:
-        return partial(kept_text, main_text=TEMPLATES[name], site=told)
-    return partial(engine_text, engine=name, site=told)
+        return partial(our_text, main_text=TEMPLATES[name], site=told)
+    return partial(our_text, engine=name, main_text="largest", site=told)

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.evaluate.datasets import DataError
-from websegment_scrapy.evaluate.documents import Documents
-from websegment_scrapy.evaluate.report import silent
 from websegment_scrapy.evaluate.segmentation_result import (
     CurvePoint,
     SegmentationResult,
@@ -23,6 +20,9 @@ from websegment_scrapy.evaluate.segmentation_result import (
     score_page,
 )
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.measure.datasets import DataError
+from websegment_scrapy.measure.documents import Documents
+from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.registry import LEARNED, get_engine
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.datasets import LabelledPage
-    from websegment_scrapy.evaluate.report import Progress
     from websegment_scrapy.evaluate.segmentation_result import Leaves
-    from websegment_scrapy.learn.training import MetricName
+    from websegment_scrapy.measure.datasets import LabelledPage
+    from websegment_scrapy.measure.report import Progress
     from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.pool import AnalysisPool
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CurvePoint",
+    "GoldTask",
     "PageLabels",
-    "PageTask",
     "SegmentationResult",
     "evaluate_segmentation",
     "gold_segments",
@@ -57,7 +56,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class PageTask:
+class GoldTask:
     """A labelled page to measure; what a worker process gets."""
 
     html: str | bytes | Captured
@@ -89,7 +88,6 @@ def evaluate_segmentation(
     snapshots: Path | None = None,
     folds: int = FOLDS,
     curves: bool = False,
-    metric: MetricName = "lmnn",
     workers: int = 1,
     progress: Progress = silent,
 ) -> SegmentationResult:
@@ -113,8 +111,6 @@ def evaluate_segmentation(
         Learned engines are trained on all folds but the page's own; 0 takes the shipped models.
     curves
         Whether learned engines are also measured over values of λ or of their threshold.
-    metric
-        How the metric of the folds' models is learned.
     workers
         Processes that train.
     progress
@@ -131,9 +127,9 @@ def evaluate_segmentation(
         get_engine(name)
     learned = tuple(name for name in engines if name in LEARNED) if folds else ()
     others = tuple(name for name in engines if name not in learned)
-    kept: dict[str, PageTask] = {}
+    kept: dict[str, GoldTask] = {}
 
-    def tasks() -> Iterator[PageTask | AnalysisError]:
+    def tasks() -> Iterator[GoldTask | AnalysisError]:
         with contextlib.closing(Documents(render=render, snapshots=snapshots)) as documents:
             for page in pages:
                 try:
@@ -141,7 +137,7 @@ def evaluate_segmentation(
                 except AnalysisError as error:
                     yield error
                 else:
-                    kept[page.name] = PageTask(html, frozenset(page.blocks), others, leaves, render)
+                    kept[page.name] = GoldTask(html, frozenset(page.blocks), others, leaves, render)
                     yield kept[page.name]
 
     labelled: dict[str, PageLabels] = {}
@@ -163,7 +159,7 @@ def evaluate_segmentation(
 
         good = {name: replace(kept[name], engines=learned) for name in labelled}
         found, points = cross_validate(
-            good, folds=folds, workers=workers, curves=curves, metric=metric, progress=progress
+            good, folds=folds, workers=workers, curves=curves, progress=progress
         )
         labelled = {name: _joined(labelled[name], found[name], engines) for name in labelled}
     measured = {name: score_page(page) for name, page in labelled.items()}
@@ -179,7 +175,7 @@ def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLab
     )
 
 
-def label_page(task: PageTask, engine_of: Callable[[str], Segmenter] = get_engine) -> PageLabels:
+def label_page(task: GoldTask, engine_of: Callable[[str], Segmenter] = get_engine) -> PageLabels:
     """Segment one page with every engine; runs in a worker process."""
     start = time.process_time()
     html = decode(task.html) if isinstance(task.html, bytes) else task.html
@@ -190,7 +186,7 @@ def label_page(task: PageTask, engine_of: Callable[[str], Segmenter] = get_engin
     gold = gold_segments(tree, task.blocks)
     counts = gold >= 0
     if task.leaves == "text":
-        counts &= tree.text_end[tree.leaves] > tree.text_start[tree.leaves]
+        counts &= tree.is_text[tree.leaves]
     if not counts.any():
         raise AnalysisError(f"no {task.leaves} leaf lies in a labelled block")
     found, milliseconds = {}, {}

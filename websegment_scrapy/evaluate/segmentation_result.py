@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from websegment_scrapy.evaluate.metrics import (
+from websegment_scrapy.evaluate.published import SEGMENTATION
+from websegment_scrapy.measure.metrics import (
     Interval,
     adjusted_rand_index,
     bootstrap_mean,
     normalised_mutual_information,
     paired_bootstrap,
 )
-from websegment_scrapy.evaluate.published import SEGMENTATION
-from websegment_scrapy.evaluate.report import text_table
+from websegment_scrapy.measure.report import listed, text_table
 from websegment_scrapy.segment.registry import LEARNED
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class SegmentationResult:
             for number, result in enumerate(self.engines)
         ]
         kind = "rendered" if self.rendered else "not rendered"
-        parts = [
+        shown = [
             f"{len(self.pages)} labelled pages, {kind}, {self.leaves} leaves; mean over pages, "
             "median CPU ms from HTML to labels" + self._learned(),
             text_table(header, rows),
@@ -125,12 +125,8 @@ class SegmentationResult:
                  for row in SEGMENTATION],
             ),
         ]  # fmt: skip
-        if self.not_measured:
-            parts.append(
-                f"Not measured: {len(self.not_measured)} pages\n"
-                + "\n".join(f"  {name}: {reason}" for name, reason in self.not_measured.items())
-            )
-        return "\n\n".join(parts)
+        shown += listed(f"Not measured: {len(self.not_measured)} pages", self.not_measured)
+        return "\n\n".join(shown)
 
     def _learned(self) -> str:
         if not any(result.engine in LEARNED for result in self.engines):

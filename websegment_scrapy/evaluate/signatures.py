@@ -18,8 +18,8 @@ import numpy as np
 
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.dedup.signature import RECIPES, Recipe, signature_of
-from websegment_scrapy.evaluate.datasets import CONTENT_SETS, DataError, content_pages
-from websegment_scrapy.evaluate.report import silent, text_table
+from websegment_scrapy.measure.datasets import CONTENT_SETS, DataError, content_pages
+from websegment_scrapy.measure.report import silent, text_table
 from websegment_scrapy.page.words import words
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.measure.report import Progress
 
 __all__ = ["Bin", "SignatureResult", "draw", "evaluate_signatures", "plant", "real_texts"]
 

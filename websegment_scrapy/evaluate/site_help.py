@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.evaluate.report import silent, text_table
+from websegment_scrapy.content.page_templates import page_templates
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.measure.report import silent, text_table
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
-from websegment_scrapy.template.page_templates import page_templates
 from websegment_scrapy.template.sitelevel import SiteCounter
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.report import Progress
-    from websegment_scrapy.evaluate.sites import CrawledSite
+    from websegment_scrapy.measure.report import Progress
+    from websegment_scrapy.measure.sites import CrawledSite
     from websegment_scrapy.page.tree import PageTree
 
 __all__ = ["SiteHelp", "evaluate_site_help"]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.evaluate.documents import Documents
 from websegment_scrapy.evaluate.methods import is_installed
-from websegment_scrapy.evaluate.report import silent, text_table
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.measure.documents import Documents
+from websegment_scrapy.measure.report import silent, text_table
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from websegment_scrapy.evaluate.datasets import LabelledPage
-    from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.measure.datasets import LabelledPage
+    from websegment_scrapy.measure.report import Progress
 
 __all__ = ["GROWTH", "SpeedResult", "evaluate_speed", "long_page"]
 
@@ -79,7 +79,7 @@ class SpeedResult:
     def table(self) -> str:
         """Return the results as text."""
         kind = "rendered" if self.rendered else "not rendered"
-        parts = [
+        shown = [
             f"{self.pages} labelled pages, {kind}; CPU ms of one core from HTML to labels",
             text_table(
                 ("method", "median", "95th percentile", f"to {RIVAL}"),
@@ -106,7 +106,7 @@ class SpeedResult:
                 ],
             ),
         ]
-        return "\n\n".join(parts)
+        return "\n\n".join(shown)
 
 
 def evaluate_speed(
@@ -146,22 +146,22 @@ def evaluate_speed(
 
 def long_page(leaves: int) -> str:
     """Return a page with about this many leaves: a menu, articles in sections, lists, a footer."""
-    parts = ["<ul>" + "".join(f"<li><a href=/{n}>Part {n}</a></li>" for n in range(8)) + "</ul>"]
+    made_of = ["<ul>" + "".join(f"<li><a href=/{n}>Part {n}</a></li>" for n in range(8)) + "</ul>"]
     made, number = 8, 0
     while made < leaves - 2:
         number += 1
         size = 3 + number * 7 % 11
         if number % 5 == 4:
             rows = "".join(f"<li><a href=/{number}-{n}>Entry {n}</a></li>" for n in range(size))
-            parts.append(f"<div><h3>List {number}</h3><ul>{rows}</ul></div>")
+            made_of.append(f"<div><h3>List {number}</h3><ul>{rows}</ul></div>")
         else:
             texts = "".join(
                 f"<p>Sentence {n} of article {number}. {'It has more words. ' * (n % 4)}</p>"
                 for n in range(size)
             )
-            parts.append(f"<div><h2>Article {number}</h2>{texts}</div>")
+            made_of.append(f"<div><h2>Article {number}</h2>{texts}</div>")
         made += size + 1
-    groups = ["".join(parts[start : start + 6]) for start in range(0, len(parts), 6)]
+    groups = ["".join(made_of[start : start + 6]) for start in range(0, len(made_of), 6)]
     body = "".join(f"<div class=group>{group}</div>" for group in groups)
     return f"<html><body><div>{body}</div><div><p>Imprint</p><p>Contact</p></div></body></html>"
 

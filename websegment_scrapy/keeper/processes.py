@@ -1,16 +1,22 @@
-"""The processes below another one, and the memory they take; where there is no ``/proc``, none."""
+"""The processes below another one, and what they take; where there is no ``/proc``, none."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["Process", "descendants", "end", "start_time"]
+__all__ = ["Process", "descendants", "end", "give_way", "start_time"]
 
 _PROC = Path("/proc")
-_PARENT, _START = 1, 19  # positions in /proc/PID/stat after the name
+_PARENT, _USER, _SYSTEM, _START = 1, 11, 12, 19  # positions in /proc/PID/stat after the name
+_LAST = 19
+"""The niceness of a process that everything else comes before."""
+
+
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process(NamedTuple):
@@ -21,6 +27,8 @@ class Process(NamedTuple):
     kind: Literal["renderer", "browser", "other"]
     private: int
     """Bytes of resident memory that it does not share."""
+    seconds: float
+    """Processor time that it has used."""
 
 
 def start_time(pid: int) -> int | None:
@@ -33,18 +41,33 @@ def descendants(root: int) -> list[Process]:
     """Return all processes below `root`."""
     children: dict[int, list[int]] = {}
     started: dict[int, int] = {}
+    used: dict[int, float] = {}
     for pid in _pids():
         fields = _stat(pid)
         if fields is not None:
             children.setdefault(int(fields[_PARENT]), []).append(pid)
             started[pid] = int(fields[_START])
+            used[pid] = (int(fields[_USER]) + int(fields[_SYSTEM])) / _TICKS
     found: list[Process] = []
     waiting = list(children.get(root, ()))
     while waiting:
         pid = waiting.pop()
         waiting += children.get(pid, ())
-        found.append(Process(pid, started[pid], _kind(pid), _private(pid)))
+        found.append(Process(pid, started[pid], _kind(pid), _private(pid), used[pid]))
     return found
+
+
+def give_way(process: Process) -> bool:
+    """Let all others come before a process, if it is still the same one; say whether it was."""
+    if start_time(process.pid) != process.started:
+        return False
+    try:
+        for thread in (_PROC / str(process.pid) / "task").iterdir():
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), _LAST)
+    except OSError:
+        return False
+    return True
 
 
 def end(process: Process) -> bool:

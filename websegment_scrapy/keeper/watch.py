@@ -1,9 +1,13 @@
-"""The watch over the browser's memory: a page that takes more than its share is ended.
+"""The watch over the browser: a page that takes more than its share is ended, or has to wait.
 
 A page can fill memory in many ways (scripts' heaps, buffers, its own text); what they all show in
 is the memory of its renderer process, so that is what is limited. The rest of the browser (its
 main process, network, graphics) grows slowly; when it has grown too large it is reported, and the
 crawl replaces the browser at a quiet moment.
+
+A page that has kept a processor busy for `BUSY_SECONDS` gives way to all others from then on: it
+has what nobody else needs, and as long as there is time for it that is no loss. Otherwise a few
+pages that never stop computing would use up the time in which the others have to be rendered.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.keeper.processes import Process, descendants, end
+from websegment_scrapy.keeper.processes import Process, descendants, end, give_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +32,10 @@ about a tenth of that."""
 OTHERS = 0.25
 """Beside one page that takes its whole share, the others that may be open may take this part of
 theirs on average; beyond that the largest page is ended. An ordinary page takes about a tenth."""
+
+BUSY_SECONDS = 2.0
+"""Processor time that a page may take before it gives way; an ordinary page takes about half a
+second to load, to be laid out and to be captured."""
 
 _MIB = 2**20
 
@@ -56,6 +64,7 @@ class Watch:
         self._report = report
         self.browser: list[Process] = []
         """The browser's processes when they were last seen."""
+        self._waiting: set[tuple[int, int]] = set()
 
     async def run(self) -> None:
         """Look for ever."""
@@ -75,6 +84,14 @@ class Watch:
             if end(page):
                 self._report("ended", page.private // _MIB)
             total -= page.private
+        self._let_wait(pages)
         rest = sum(each.private for each in self.browser if each.kind == "browser")
         if rest > BROWSER_BYTES:
             self._report("grown", rest // _MIB)
+
+    def _let_wait(self, pages: list[Process]) -> None:
+        """Let busy pages give way; a process is asked once, its later threads do as it does."""
+        busy = {(page.pid, page.started): page for page in pages if page.seconds > BUSY_SECONDS}
+        for key in busy.keys() - self._waiting:
+            give_way(busy[key])
+        self._waiting = set(busy)

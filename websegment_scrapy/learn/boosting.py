@@ -33,26 +33,21 @@ class Boosting:
 
 def fit_trees(
     matrix: NDArray[Any],
-    target: NDArray[Any],
+    target: NDArray[np.bool_],
     *,
     seed: int,
     weight: NDArray[np.float64] | None = None,
     boosting: Boosting | None = None,
 ) -> Trees:
-    """Grow an ensemble: a classifier where the target is boolean, else a regression.
+    """Grow an ensemble that tells whether the target is true.
 
     The fitted trees are read from ``_predictors``, which scikit-learn does not document; only
     training depends on it, and a test compares the arrays with ``decision_function``.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     how = boosting or Boosting()
-    kind = (
-        HistGradientBoostingClassifier
-        if target.dtype == np.bool_
-        else HistGradientBoostingRegressor
-    )
-    model = kind(
+    model = HistGradientBoostingClassifier(
         max_iter=how.iterations,
         learning_rate=how.learning_rate,
         max_leaf_nodes=how.leaves,

@@ -1,11 +1,11 @@
-"""Training of the content model (``template/content.py``) from pages with their main texts.
+"""Training of the content model (``content/model.py``) from pages with their main texts.
 
 Pages are dealt into folds by host, and the lexicon of a page is made from the other folds: trees
 that learned from a lexicon in which the page itself was counted would trust it too much.
 
 Every page is learned from twice: as it is, and with neither names nor semantic elements
 (`plain_tree`), so that pages of other times and makers are judged by what they have; and a third
-time with foreign parts set into it (`grafts`).
+time with inserts set into it (`grafts`).
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from websegment_scrapy.evaluate.metrics import words_of
-from websegment_scrapy.evaluate.report import silent
+from websegment_scrapy.content.features import block_features
+from websegment_scrapy.content.model import ContentModel
+from websegment_scrapy.content.text import block_text
 from websegment_scrapy.learn.alignment import aligned_shares
 from websegment_scrapy.learn.boosting import Boosting, fit_trees
-from websegment_scrapy.learn.foreign_parts import Scraps
 from websegment_scrapy.learn.grafts import graft
+from websegment_scrapy.learn.inserts import Scraps
 from websegment_scrapy.learn.lexicon import WordCounts, count_words, make_lexicon
+from websegment_scrapy.measure.metrics import words_of
+from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.block_features import block_features
-from websegment_scrapy.template.block_text import block_text
-from websegment_scrapy.template.content import ContentModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.evaluate.datasets import ContentPage
-    from websegment_scrapy.evaluate.report import Progress
+    from websegment_scrapy.content.features import BlockFeatures
+    from websegment_scrapy.measure.datasets import ContentPage
+    from websegment_scrapy.measure.report import Progress
     from websegment_scrapy.page.tree import PageTree
-    from websegment_scrapy.template.block_features import BlockFeatures
 
 __all__ = ["ContentExample", "content_examples", "fold_of", "make_content_example", "train_content"]
 
@@ -47,7 +47,7 @@ MAX_BLOCKS = 220
 """Blocks of one page that are learned from, drawn at random where there are more."""
 
 PLAIN = 0.5
-"""Share of the pages with foreign parts that have neither names nor semantic elements."""
+"""Share of the pages with inserts that have neither names nor semantic elements."""
 
 SEMANTIC = frozenset(
     "nav menu header footer aside main article section figure figcaption details summary "
@@ -186,7 +186,7 @@ def train_content(
 
 
 def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -> list[_Look]:
-    """Return all pages as they are, then all of them plain, then with foreign parts."""
+    """Return all pages as they are, then all of them plain, then with inserts."""
     looks = [
         _Look(example.tree, example.shares, own)
         for example, own in zip(examples, fold, strict=True)

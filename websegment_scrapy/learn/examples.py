@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.learn.metric import LEAVES_PER_PAGE, Triplets
-from websegment_scrapy.page.features import METRIC_FEATURES
-from websegment_scrapy.page.pair_features import PairMeasure
 from websegment_scrapy.segment.costs import Measures, RowScores, measure_page, path_costs
+from websegment_scrapy.segment.features import METRIC_FEATURES
+from websegment_scrapy.segment.pair_features import PairMeasure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Example",
     "adjacent_examples",
-    "labelled_points",
     "make_example",
     "pair_examples",
     "triplets",
@@ -28,9 +27,6 @@ __all__ = [
 
 PAIRS_PER_PAGE = 2000
 """Pairs of leaves taken of each page for CClus, at random."""
-
-POINTS_PER_PAGE = 20
-"""Leaves taken of each page for NCA, whose time grows with the square of all points."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +99,7 @@ def make_example(name: str, tree: PageTree, labelled: NDArray[np.int32]) -> Exam
         is_segment=is_segment,
         is_uniform=changes[skeleton.high - 1] == changes[skeleton.low],
         known=inside[skeleton.high] > inside[skeleton.low],
-        counted=(gold >= 0) & (tree.text_end[tree.leaves] > tree.text_start[tree.leaves]),
+        counted=(gold >= 0) & (tree.is_text[tree.leaves]),
     )
 
 
@@ -139,20 +135,6 @@ def triplets(
         path=path[row] - path[label],
         target=label == example.target[leaves[leaf]],
     )
-
-
-def labelled_points(
-    example: Example, mean: NDArray[np.float64], scale: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return some leaves and the rows of their segments as points, with the segments' numbers."""
-    features = example.measures.features
-    leaves = np.flatnonzero(example.target >= 0)
-    if len(leaves) > POINTS_PER_PAGE:
-        leaves = leaves[np.linspace(0, len(leaves) - 1, POINTS_PER_PAGE).astype(np.int64)]
-    targets, first = np.unique(example.target[leaves], return_index=True)
-    rows = np.concatenate((features.skeleton.inner + leaves, targets))
-    points = (features.columns(METRIC_FEATURES)[rows] - mean) / scale
-    return points, np.concatenate((example.gold[leaves], example.gold[leaves[first]]))
 
 
 def adjacent_examples(example: Example) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -1,9 +1,9 @@
-"""Foreign parts set into training pages: comments, teasers and notes on authors.
+"""Inserts of foreign text set into training pages: comments, teasers and notes on authors.
 
 Pages with known main texts are few, and of our time: their comments come by a script, their teasers
 are cards. Older news and blog pages carry both in full, below and beside the article, and a model
 that never saw it takes them for more of the article. So pages are learned from once more, with such
-parts around them that are made of texts of other training pages. What is written there is
+inserts around them that are made of texts of other training pages. What is written there is
 running text like any other; that it is not the page's own shows only in how it is arranged, which
 is what is to be learned.
 """
@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.learn.foreign_parts import PartMaker
+from websegment_scrapy.content.text_blocks import text_blocks
+from websegment_scrapy.learn.inserts import InsertMaker
 from websegment_scrapy.learn.splicing import spliced
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.template.text_blocks import text_blocks
+from websegment_scrapy.page.subtrees import subtree_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from websegment_scrapy.learn.foreign_parts import Scraps
+    from websegment_scrapy.learn.inserts import Scraps
     from websegment_scrapy.page.tree import PageTree
 
 __all__ = ["graft"]
 
 LEAST_WORDS = 60
-"""Words of main text from which parts may be set into a page."""
+"""Words of main text from which inserts may be set into a page."""
 
 MOST_OF_IT = 0.9
 """Share of the main text's words that its container must hold."""
@@ -55,7 +56,7 @@ SHORT = (12, 160)
 """Words that are left of them."""
 
 INSIDE, FURTHER_OUT = 0.25, 0.15
-"""Shares of the parts that go into the container of the main text, and behind the element around
+"""Shares of the inserts that go into the container of the main text, and behind the element around
 it; the others follow it."""
 
 
@@ -67,7 +68,7 @@ def graft(
     *,
     is_article: bool = True,
 ) -> tuple[PageTree, NDArray[np.float64]] | None:
-    """Set foreign parts into a page; return it with the share of each block that is main text.
+    """Set inserts into a page; return it with the share of each block that is main text.
 
     Articles may also be shortened. ``None`` for a page with too little main text, or whose main
     text has no container of its own.
@@ -80,20 +81,20 @@ def graft(
         return None
     if is_article and rng.random() < SHORTENED:
         tree, own_share = _shortened(tree, own_share, int(rng.integers(*SHORT)))
-    maker = PartMaker(scraps, rng)
+    maker = InsertMaker(scraps, rng)
     for kind, often, after in _BESIDE_ARTICLES if is_article else _BESIDE_OTHERS:
         if rng.random() >= often:
             continue
-        part = build_tree(f"<html><body>{maker.make(kind)}</body></html>", estimate_layout=False)
-        body = next(node for node in range(len(part)) if part.tag_name(node) == "body")
+        insert = build_tree(f"<html><body>{maker.make(kind)}</body></html>", estimate_layout=False)
+        body = next(node for node in range(len(insert)) if insert.tag_name(node) == "body")
         parent, position = _place(tree, container, after, rng.random())
         size = len(tree)
-        tree = spliced(tree, part, body, parent, position)
+        tree = spliced(tree, insert, body, parent, position)
         own_share = np.insert(own_share, np.full(len(tree) - size, position), 0.0)
         if position <= container:
             container += len(tree) - size
     blocks = text_blocks(tree)
-    return tree, own_share[blocks.nodes[blocks.first[:-1]]]
+    return tree, own_share[blocks.begin]
 
 
 def _shortened(
@@ -118,16 +119,15 @@ def _container(tree: PageTree, share: NDArray[np.float64]) -> int | None:
     total = float(words.sum())
     if total < LEAST_WORDS:
         return None
-    run = np.concatenate(([0.0], np.cumsum(words)))
-    inside = run[tree.end] - run[:-1]
-    enough = np.flatnonzero((inside >= MOST_OF_IT * total) & (tree.text_end == tree.text_start))
+    inside = subtree_sums(tree.end, words)
+    enough = np.flatnonzero((inside >= MOST_OF_IT * total) & ~tree.is_text)
     found = int(enough[np.argmax(tree.depth[enough])])
     below_body = tree.depth[found] >= 2
     return found if below_body else None
 
 
 def _place(tree: PageTree, container: int, after: bool, chance: float) -> tuple[int, int]:
-    """Choose where a part goes: its parent, and the index of its first node."""
+    """Choose where an insert goes: its parent, and the index of its first node."""
     above = int(tree.parent[container])
     if not after:
         return above, container

@@ -1,4 +1,4 @@
-"""Counting the words that tell main text from the rest (``template/lexicon.py``)."""
+"""Counting the words that tell main text from the rest (``content/lexicon.py``)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.template.lexicon import SHORT_BLOCK, Lexicon, name_words
+from websegment_scrapy.content.lexicon import SHORT_BLOCK, Lexicon, name_words
+from websegment_scrapy.page.subtrees import subtree_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from websegment_scrapy.template.block_text import BlockText
+    from websegment_scrapy.content.text import BlockText
 
 __all__ = ["WordCounts", "count_words", "make_lexicon"]
 
@@ -50,18 +51,16 @@ def count_words(
         for word in set(block):
             words[word].append(share)
     tree = text.tree
-    first = text.blocks.nodes[text.blocks.first[:-1]]
-    good, total = np.zeros(len(tree) + 1), np.zeros(len(tree) + 1)
-    good[first + 1], total[first + 1] = shares * text.words, text.words
-    good, total = np.cumsum(good), np.cumsum(total)
+    first = text.blocks.begin
+    good, total = np.zeros(len(tree)), np.zeros(len(tree))
+    good[first], total[first] = shares * text.words, text.words
+    good, total = subtree_sums(tree.end, good), subtree_sums(tree.end, total)
     sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for node, name in tree.names.items():
-        end = tree.end[node]
-        below = total[end] - total[node]
-        if below > 0:
+        if total[node] > 0:
             for word in set(name_words(name)):
-                sums[word][0] += good[end] - good[node]
-                sums[word][1] += below
+                sums[word][0] += good[node]
+                sums[word][1] += total[node]
     return WordCounts(
         host,
         {word: sum(found) / len(found) for word, found in short.items()},

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Triplets", "euclidean", "fit_lmnn", "fit_scales", "lmnn_loss"]
+__all__ = ["Triplets", "fit_lmnn"]
 
 RANK = 10
 """Rows of ``A``: distances are taken in this many dimensions."""
@@ -57,11 +57,6 @@ class Triplets:
     target: NDArray[np.bool_]
 
 
-def euclidean(dimensions: int) -> Metric:
-    """Return the metric of GCuts-NL: nothing learned, every coordinate the same weight."""
-    return Metric(np.eye(dimensions), 0.0, 1.0)
-
-
 def fit_lmnn(pages: Sequence[Triplets], *, rank: int = RANK) -> Metric:
     """Learn a metric from the leaves of labelled pages."""
     from scipy.optimize import minimize
@@ -78,33 +73,6 @@ def fit_lmnn(pages: Sequence[Triplets], *, rank: int = RANK) -> Metric:
         options={"maxiter": MAX_ITERATIONS},
     )
     return _unflatten(found.x, rank)
-
-
-def fit_scales(pages: Sequence[Triplets], transform: NDArray[np.float64]) -> Metric:
-    """Weigh a given ``A`` as a whole, and the label's and the tree's coordinate, by the same loss.
-
-    So a metric that was learned elsewhere can stand beside LMNN.
-    """
-    from scipy.optimize import minimize
-
-    joined = _join(pages)
-    rank = len(transform)
-
-    def loss(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        flat = np.concatenate(((scales[0] * transform).ravel(), scales[1:]))
-        value, slope = _flat_loss(flat, joined, rank)
-        return value, np.concatenate(([slope[:-2] @ transform.ravel()], slope[-2:]))
-
-    found = minimize(loss, np.array([0.1, 1.0, 1.0]), jac=True, method="L-BFGS-B").x
-    return Metric(found[0] * transform, float(found[1] ** 2), float(found[2] ** 2))
-
-
-def lmnn_loss(pages: Sequence[Triplets], metric: Metric) -> float:
-    """Return the loss of a metric on labelled pages."""
-    flat = np.concatenate(
-        (metric.transform.ravel(), [np.sqrt(metric.label_weight), np.sqrt(metric.tree_weight)])
-    )
-    return _flat_loss(flat, _join(pages), len(metric.transform))[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

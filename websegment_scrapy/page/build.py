@@ -16,6 +16,7 @@ from websegment_scrapy.page.capture import (
 from websegment_scrapy.page.parse import parse_html
 from websegment_scrapy.page.readable import readable
 from websegment_scrapy.page.static_layout import no_layout, static_layout
+from websegment_scrapy.page.subtrees import depth_in
 from websegment_scrapy.page.tags import REPLACED
 from websegment_scrapy.page.tree import TEXT, PageHead, PageTree
 from websegment_scrapy.page.walk import walk
@@ -23,7 +24,6 @@ from websegment_scrapy.page.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lxml import etree
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.static_layout import Layout
@@ -66,7 +66,7 @@ def build_tree(
     else:
         layout, styles, width = no_layout(nodes)
         kind = "static"
-    head = _head(root, nodes)
+    head = _head(nodes)
     return _freeze(nodes, *layout, can_be_read, styles=styles, kind=kind, width=width, head=head)
 
 
@@ -123,7 +123,7 @@ def _freeze(
     shown = np.array(visible, dtype=bool)
     replaced = np.array([name in REPLACED for name in names], dtype=bool)[tag]
     has_box = (box[:, 2] > 0) & (box[:, 3] > 0)
-    leaf = shown & has_box & ((lengths > 0) | replaced) & ~_inside(replaced, end)
+    leaf = shown & has_box & ((lengths > 0) | replaced) & (depth_in(end, replaced) <= replaced)
     return PageTree(
         parent=parent,
         end=end,
@@ -153,14 +153,6 @@ def _freeze(
     )
 
 
-def _inside(marked: NDArray[np.bool_], end: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Mark the nodes below marked elements."""
-    inside = np.zeros(len(marked), dtype=bool)
-    for index in np.flatnonzero(marked & (end > np.arange(1, len(end) + 1))).tolist():
-        inside[index + 1 : end[index]] = True
-    return inside
-
-
 def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return how many elements are open at each node: those begun before it and not ended."""
     ended = np.cumsum(np.bincount(end, minlength=len(end) + 1))
@@ -183,13 +175,12 @@ def _positions(
     return nth
 
 
-def _head(root: etree._Element, nodes: Nodes) -> PageHead:
+def _head(nodes: Nodes) -> PageHead:
     title = nodes.title
     text = "" if title is None else " ".join("".join(map(str, title.itertext())).split())
     return PageHead(
         title=text,
         og_title=_meta(nodes, "property", "og:title"),
-        language=(root.get("lang") or "").strip(),
         description=_meta(nodes, "name", "description")
         or _meta(nodes, "property", "og:description"),
         og_type=_meta(nodes, "property", "og:type").lower(),

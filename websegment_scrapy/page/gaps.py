@@ -23,7 +23,7 @@ def bits_by_tag(tree: PageTree, bits: Mapping[str, int], other: int = 0) -> NDAr
     """Give each element the bits of its tag, ``other`` to tags not named, 0 to text nodes."""
     table = np.array([bits.get(name, other) for name in tree.tags], dtype=np.uint8)
     found = table[tree.tag]
-    found[tree.text_end > tree.text_start] = 0
+    found[tree.is_text] = 0
     return found
 
 

@@ -54,8 +54,7 @@ def break_bits(tree: PageTree) -> NDArray[np.uint8]:
     displays = [style.display for style in tree.styles]
     inline = np.array([name.startswith(_INLINE_DISPLAYS) for name in displays], dtype=bool)
     boxed = np.array([name.startswith("inline-") for name in displays], dtype=bool)
-    is_element = tree.text_end == tree.text_start
-    shown = is_element & tree.visible
+    shown = tree.visible & ~tree.is_text
     becomes_block = shown & ~inline[tree.style] & (bits & CUTTING == 0)
     bits[becomes_block] |= PARAGRAPH
     becomes_inline = shown & inline[tree.style] & (bits & PARAGRAPH != 0)
@@ -81,7 +80,7 @@ class Reader:
 
     def __init__(self, tree: PageTree, nodes: NDArray[np.int64] | None = None) -> None:
         leaves = tree.leaves if nodes is None else nodes
-        leaves = leaves[tree.text_end[leaves] > tree.text_start[leaves]]
+        leaves = leaves[tree.is_text[leaves]]
         self.tree = tree
         self.place = {leaf: place for place, leaf in enumerate(leaves.tolist())}
         self.start = tree.text_start[leaves].tolist()

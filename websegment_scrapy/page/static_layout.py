@@ -35,9 +35,9 @@ VIEWPORT_WIDTH = 1280
 CHARACTER_WIDTH = 0.5
 """Mean width of a Latin letter, in font sizes; East Asian ones are twice as wide."""
 
-BODY_MARGIN = 8.0
+BODY_MARGIN = 8.0  # this and the indents: the HTML standard's style sheet
 INDENT = {"ul": 40.0, "ol": 40.0, "dir": 40.0, "menu": 40.0, "blockquote": 40.0, "dd": 40.0}
-MIN_COLUMN = 24.0
+MIN_COLUMN = 24.0  # the narrowest column of a table, in pixels
 SPACED = HEADINGS | {"p", "ul", "ol", "dl", "blockquote", "pre", "figure", "hr", "fieldset"}
 """Blocks with a vertical margin of one line in the HTML standard's style sheet."""
 

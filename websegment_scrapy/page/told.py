@@ -19,7 +19,7 @@ __all__ = ["BODY", "told_texts"]
 BODY = "articleBody"
 KEYS = (BODY, "description", "text", "reviewBody")
 MARKER = "schema.org"
-MIN_CHARACTERS = 40
+MIN_CHARACTERS = 40  # of a text; shorter ones are names and labels
 MAX_CHARACTERS = 1_000_000
 """Characters of one script that are searched."""
 

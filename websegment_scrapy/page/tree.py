@@ -2,7 +2,7 @@
 
 Nodes are the elements and the non-blank text nodes of the document in document order (pre-order),
 so the subtree of node ``i`` is the range ``i … end[i] - 1`` and every ancestor comes before its
-descendants. **Leaves** (``ALGORITHMS``, notation) are visible text nodes and visible replaced
+descendants. **Leaves** are visible text nodes and visible replaced
 elements with a non-empty box; a segmentation is a partition of them.
 """
 
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from websegment_scrapy.page.subtrees import lies_in
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,11 +33,10 @@ _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_.-]*\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PageHead:
-    """What the document says about itself: its title candidates and its language."""
+    """What the document says about itself: the candidates for its title, and what it is about."""
 
     title: str = ""
     og_title: str = ""
-    language: str = ""
     description: str = ""
     og_type: str = ""
 
@@ -116,13 +117,28 @@ class PageTree:
         """Return the element's name in lower case, or ``"#text"``."""
         return self.tags[int(self.tag[node])]
 
-    def is_text(self, node: int) -> bool:
-        """Say whether the node is a text node."""
-        return bool(self.text_end[node] > self.text_start[node])
+    @property
+    def is_text(self) -> NDArray[np.bool_]:
+        """Whether each node is a text node."""
+        return self.text_end > self.text_start
+
+    @property
+    def texts(self) -> NDArray[np.int64]:
+        """The text nodes, in document order."""
+        return np.flatnonzero(self.is_text)
+
+    def tagged(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """Mark the elements of some names."""
+        return np.array([tag in names for tag in self.tags], dtype=bool)[self.tag]
 
     def text_of(self, node: int) -> str:
         """Return the text of one text node (white space collapsed, except in ``pre``)."""
         return self.text[int(self.text_start[node]) : int(self.text_end[node])]
+
+    def texts_of(self, nodes: NDArray[Any]) -> list[str]:
+        """Return the texts of many text nodes."""
+        start, end = self.text_start[nodes].tolist(), self.text_end[nodes].tolist()
+        return [self.text[low:high] for low, high in zip(start, end, strict=True)]
 
     def leaf_kind(self, node: int) -> str:
         """Return ``"text"`` or the name of the replaced element."""
@@ -179,22 +195,7 @@ class PageTree:
 
     def inside(self, *names: str) -> NDArray[np.bool_]:
         """Mark the elements of some names and all nodes in them."""
-        marked = np.zeros(len(self) + 1, dtype=np.int64)
-        named = np.array([tag in names for tag in self.tags], dtype=bool)
-        elements = np.flatnonzero(named[self.tag])
-        np.add.at(marked, elements, 1)
-        np.add.at(marked, self.end[elements], -1)
-        inside: NDArray[np.bool_] = np.cumsum(marked[:-1]) > 0
-        return inside
-
-    def union_box(self, nodes: NDArray[np.int32]) -> tuple[int, int, int, int]:
-        """Return the smallest box around the boxes of ``nodes``."""
-        if not len(nodes):
-            return 0, 0, 0, 0
-        boxes = self.box[nodes]
-        left, top = boxes[:, 0].min(), boxes[:, 1].min()
-        right, bottom = (boxes[:, 0] + boxes[:, 2]).max(), (boxes[:, 1] + boxes[:, 3]).max()
-        return round(left), round(top), round(right - left), round(bottom - top)
+        return lies_in(self.end, self.tagged(names))
 
 
 def _xpath_name(name: str) -> str:

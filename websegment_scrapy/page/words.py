@@ -18,8 +18,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from typing import TYPE_CHECKING
 
-__all__ = ["NORMALISER_VERSION", "words"]
+if TYPE_CHECKING:
+    from websegment_scrapy.page.tree import PageTree
+
+__all__ = ["NORMALISER_VERSION", "words", "words_by_node"]
 
 NORMALISER_VERSION = 1
 """Raised whenever `words` gives other words for some text: stored signatures depend on it."""
@@ -91,13 +95,19 @@ def words(text: str) -> list[str]:
     return _SIMPLE_WORD.findall(text)
 
 
+def words_by_node(tree: PageTree) -> dict[int, list[str]]:
+    """Return the words of each text node: what segments, pages and fingerprints count."""
+    nodes = tree.texts
+    return dict(zip(nodes.tolist(), map(words, tree.texts_of(nodes)), strict=True))
+
+
 def _in_canonical_order(match: re.Match[str]) -> str:
     """Sort the marks of a letter with very many as the normalisation would.
 
     Python's sorts them by insertion, which takes the square of their number.
     """
-    parts = {mark: unicodedata.normalize("NFKD", mark) for mark in set(match[0])}
-    marks = "".join([parts[mark] for mark in match[0]])
+    taken_apart = {mark: unicodedata.normalize("NFKD", mark) for mark in set(match[0])}
+    marks = "".join([taken_apart[mark] for mark in match[0]])
     return "".join(sorted(marks, key=unicodedata.combining))
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.page.words import words
-from websegment_scrapy.segment.blocks import (
+from websegment_scrapy.segment.atomic_blocks import (
     WRAP_WIDTH,
     atomic_blocks,
+    label_blocks,
     spread_to_leaves,
     text_leaves,
 )
@@ -31,9 +32,7 @@ class TagGap:
 
     def segment(self, tree: PageTree) -> NDArray[np.int32]:
         """Return one label for each leaf."""
-        lengths = [block.last - block.first + 1 for block in atomic_blocks(tree)]
-        labels = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        return spread_to_leaves(tree, labels)
+        return label_blocks(tree, atomic_blocks(tree))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.page.features import page_features
-from websegment_scrapy.page.pair_features import PairMeasure
 from websegment_scrapy.segment.costs import uniform_probability
-from websegment_scrapy.segment.model import SegmentationModel, shipped_model
+from websegment_scrapy.segment.features import page_features
+from websegment_scrapy.segment.model import SegmentationModel, shipped_segmentation_model
+from websegment_scrapy.segment.pair_features import PairMeasure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ SEED = 20_080_421
 MAX_UNITS = 1200
 """All pairs of more leaves are too many: whole subtrees are then taken as one leaf."""
 
-PAIRS_AT_ONCE = 100_000
+PAIRS_AT_ONCE = 100_000  # bounds the memory of their features
 
 
 def objective(together: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
@@ -152,7 +152,7 @@ class CorrelationClustering:
         """Return one label for each leaf."""
         if len(tree.leaves) < 2:
             return np.zeros(len(tree.leaves), dtype=np.int32)
-        model = self.model or shipped_model(tree.layout)
+        model = self.model or shipped_segmentation_model(tree.layout)
         threshold = model.parameters[self.name] if self.threshold is None else self.threshold
         together, unit = pair_probabilities(tree, model.pairs, learned=self.learned)
         return cclus(together, threshold=threshold)[unit]

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from websegment_scrapy.page.features import METRIC_FEATURES, PageFeatures, page_features
-from websegment_scrapy.page.neighbours import visual_neighbours
-from websegment_scrapy.page.pair_features import PAIR_APART, PairMeasure
 from websegment_scrapy.segment.energy import Energy, domain_sizes, make_energy
+from websegment_scrapy.segment.features import METRIC_FEATURES, PageFeatures, page_features
+from websegment_scrapy.segment.neighbours import visual_neighbours
+from websegment_scrapy.segment.pair_features import PAIR_APART, PairMeasure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

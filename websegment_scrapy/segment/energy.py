@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.skeleton import Skeleton
 
-__all__ = ["Energy", "Parts", "domain_sizes", "make_energy"]
+__all__ = ["Energy", "Terms", "domain_sizes", "make_energy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """An energy's parts: leaves, neighbours, nodes that are visible and nodes that are not."""
+class Terms:
+    """An energy's terms: leaves, neighbours, nodes that are visible and nodes that are not."""
 
     leaves: float
     neighbours: float
@@ -101,15 +101,15 @@ class Energy:
         )
         return found
 
-    def parts(self, labels: NDArray[np.int32]) -> Parts:
-        """Return the parts of ``E(f)``."""
+    def terms(self, labels: NDArray[np.int32]) -> Terms:
+        """Return the terms of ``E(f)``."""
         leaves = np.arange(len(labels), dtype=np.int32)
         owner = np.repeat(leaves, np.diff(self.neighbour_start))
         cut = labels[owner] != labels[self.neighbour]
         uniform = self.uniform(labels)
         rows = np.flatnonzero(uniform).astype(np.int32)
         visible = self.node_costs(rows, labels[self.skeleton.low[rows]])
-        return Parts(
+        return Terms(
             leaves=float(self.leaf_costs(leaves, labels).sum()),
             neighbours=float(self.weight[cut].sum() / 2),
             visible=float(visible.sum()),

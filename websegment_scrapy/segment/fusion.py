@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.segment.blocks import (
+from websegment_scrapy.segment.atomic_blocks import (
     ANCHOR,
     FORCE_GAP,
     NO_GAP,
     Block,
     atomic_blocks,
+    label_blocks,
     spread_to_leaves,
     text_gaps,
 )
@@ -101,11 +102,6 @@ def _dominated(
     return left.density == right.density and block.density < left.density
 
 
-def _labels(tree: PageTree, blocks: list[Block]) -> NDArray[np.int32]:
-    lengths = [block.last - block.first + 1 for block in blocks]
-    return spread_to_leaves(tree, np.repeat(np.arange(len(blocks), dtype=np.int32), lengths))
-
-
 @dataclass(frozen=True, slots=True)
 class BlockFusion:
     """The engines ``bf-plain``, ``bf-smoothed`` and ``bf-rulebased``."""
@@ -138,7 +134,7 @@ class BlockFusion:
             smoothed=self.is_smoothed,
             rules=self.rules,
         )
-        return _labels(tree, blocks)
+        return label_blocks(tree, blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import numpy as np
 
 from websegment_scrapy.segment.costs import Variant, build_energy, measure_page, weigh
 from websegment_scrapy.segment.expansion import minimise
-from websegment_scrapy.segment.model import SegmentationModel, shipped_model
+from websegment_scrapy.segment.model import SegmentationModel, shipped_segmentation_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
-    from websegment_scrapy.segment.energy import Energy, Parts
+    from websegment_scrapy.segment.energy import Energy, Terms
 
 __all__ = ["GraphCuts", "Solution"]
 
@@ -30,7 +30,7 @@ class Solution:
     labels: NDArray[np.int32]
     nodes: NDArray[np.int32]
     weight: float
-    parts: Parts
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class GraphCuts:
         return energy.domain[minimise(energy)]
 
     def solve(self, tree: PageTree) -> Solution:
-        """Segment a page of two leaves or more and tell the energy and its parts."""
+        """Segment a page of two leaves or more and tell the energy and its terms."""
         energy, weight = self._energy(tree)
         found = minimise(energy)
         rows = energy.domain[found]
-        return Solution(rows, energy.skeleton.top[rows], weight, energy.parts(found))
+        return Solution(rows, energy.skeleton.top[rows], weight, energy.terms(found))
 
     def _energy(self, tree: PageTree) -> tuple[Energy, float]:
-        model = self.model or shipped_model(tree.layout)
+        model = self.model or shipped_segmentation_model(tree.layout)
         weight = model.parameters[self.name] if self.weight is None else self.weight
         return build_energy(weigh(measure_page(tree), model, self.variant), weight), weight

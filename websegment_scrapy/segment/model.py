@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.model_files import (
-    Layout,
+    LayoutKind,
     Logistic,
     ModelFormat,
     load_shipped,
     read_model,
     write_model,
 )
-from websegment_scrapy.page.features import FEATURES_VERSION, METRIC_FEATURES
-from websegment_scrapy.page.pair_features import PAIR_FEATURES
+from websegment_scrapy.segment.features import FEATURES_VERSION, METRIC_FEATURES
+from websegment_scrapy.segment.pair_features import PAIR_FEATURES
 from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = [
     "MODEL_VERSION",
     "Metric",
     "SegmentationModel",
-    "shipped_model",
+    "shipped_segmentation_model",
 ]
 
 MODEL_VERSION = 1
@@ -80,7 +80,7 @@ class SegmentationModel:
         How it was made.
     """
 
-    layout: Layout
+    layout: LayoutKind
     features: tuple[str, ...]
     segment: Trees
     uniform: Trees
@@ -112,7 +112,7 @@ class SegmentationModel:
         return write_model(folder, FORMAT, self.layout, description, arrays)
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout) -> SegmentationModel:
+    def load(cls, folder: Path, layout: LayoutKind) -> SegmentationModel:
         """Read a model; ``ModelError`` if it is not one that this version can use."""
         return read_model(folder, FORMAT, layout, cls._from)
 
@@ -137,6 +137,6 @@ class SegmentationModel:
 
 
 @cache
-def shipped_model(layout: Layout) -> SegmentationModel:
+def shipped_segmentation_model(layout: LayoutKind) -> SegmentationModel:
     """Return the model that comes with this package for pages of a layout."""
     return load_shipped(SegmentationModel.load, layout)

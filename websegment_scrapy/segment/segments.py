@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from websegment_scrapy.page.reading import Reader
-from websegment_scrapy.page.words import words
+from websegment_scrapy.page.words import words_by_node
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
@@ -65,21 +67,6 @@ class Segment:
         """Say whether at least half of the words are linked."""
         return self.words > 0 and self.linked_words >= MOSTLY_LINKS * self.words
 
-    def judged(self, role: Role, templateness: float) -> Segment:
-        """Return the segment with its role and its templateness."""
-        return Segment(
-            id=self.id,
-            role=role,
-            templateness=templateness,
-            xpaths=self.xpaths,
-            box=self.box,
-            words=self.words,
-            linked_words=self.linked_words,
-            links=self.links,
-            text=self.text,
-            leaves=self.leaves,
-        )
-
 
 def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """Give the segments the numbers 0, 1, 2 … in the order of their first leaves."""
@@ -89,10 +76,17 @@ def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     return rank[inverse]
 
 
-def describe_segments(tree: PageTree, labels: NDArray[np.int32]) -> tuple[Segment, ...]:
+def describe_segments(
+    tree: PageTree,
+    labels: NDArray[np.int32],
+    words: Mapping[int, Sequence[str]] | None = None,
+    reader: Reader | None = None,
+) -> tuple[Segment, ...]:
     """Describe every segment of a partition numbered by ``relabel``.
 
-    Roles are ``links`` or ``other`` here; ``extract`` chooses the main one.
+    ``words`` are those of each text node (`words_by_node`) and ``reader`` that of all leaves, if
+    they are there already. Roles are ``links`` or ``other`` here; `text.main_text` chooses the main
+    one.
     """
     if not len(labels):
         return ()
@@ -102,9 +96,10 @@ def describe_segments(tree: PageTree, labels: NDArray[np.int32]) -> tuple[Segmen
     nodes = tree.leaves[order]
     xpaths = _xpaths(tree, labels, count)
     boxes = _union_boxes(tree, nodes, bounds[:-1])
-    leaf_words = _leaf_words(tree, nodes)
+    words = words_by_node(tree) if words is None else words
+    leaf_words = [len(words.get(leaf, ())) for leaf in nodes.tolist()]
     links = tree.link[nodes].tolist()
-    reader = Reader(tree)
+    reader = reader or Reader(tree)
     found = []
     for number, (low, high) in enumerate(pairwise(bounds.tolist())):
         total = sum(leaf_words[low:high])
@@ -125,17 +120,6 @@ def describe_segments(tree: PageTree, labels: NDArray[np.int32]) -> tuple[Segmen
             )
         )
     return tuple(found)
-
-
-def _leaf_words(tree: PageTree, leaves: NDArray[np.int32]) -> list[int]:
-    """Count the words of leaves."""
-    text = tree.text
-    return [
-        len(words(text[start:end])) if start < end else 0
-        for start, end in zip(
-            tree.text_start[leaves].tolist(), tree.text_end[leaves].tolist(), strict=True
-        )
-    ]
 
 
 def _union_boxes(

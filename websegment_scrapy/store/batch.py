@@ -15,9 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
-from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.store import clusters
-from websegment_scrapy.store.clusters import Match, best_match
+from websegment_scrapy.store.candidates import Candidates
 from websegment_scrapy.store.decide import SingleVisit
 from websegment_scrapy.store.statements import (
     Candidate,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.store.clusters import Match
     from websegment_scrapy.store.locks import ClusterLock
     from websegment_scrapy.store.visit import Rules, VisitToDecide
 
@@ -47,10 +47,7 @@ TICK = timedelta(microseconds=1)
 
 
 class Batch:
-    """Visits on their way into the database, within one transaction.
-
-    ``crowded_keys`` counts how often a key had more pages than are compared.
-    """
+    """Visits on their way into the database, within one transaction."""
 
     def __init__(
         self,
@@ -67,7 +64,7 @@ class Batch:
         self.strength = strength
         self.statements = Statements.of(connection, rules.recipe_id)
         self.now = datetime.now(UTC)
-        self.crowded_keys = 0
+        self._candidates = Candidates(self.statements, rules)
         self.used_general_way = False
         self.new_hosts = {visit.host for visit in visits if visit.host not in known_hosts}
         self.known_sites = known_sites
@@ -78,6 +75,11 @@ class Batch:
         self._timed = False
         self._stale = False
         self._start_afresh()
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a key had more pages than are compared."""
+        return self._candidates.crowded_keys
 
     def lock(self) -> None:
         """Take the locks that PostgreSQL needs, in the order that `locks` explains."""
@@ -138,11 +140,8 @@ class Batch:
         self._stale = False
         self._seen: set[bytes] = set()
         self._stored: dict[bytes, StoredPage] = {}
-        self._twins: dict[bytes, Candidate] = {}
         self._documents: dict[bytes, SameDocument] = {}
-        self._holders: dict[int, list[int]] = {}
-        self._candidates: dict[int, Candidate] = {}
-        self._signatures: dict[int, Signature] = {}
+        self._candidates.forget()
         self._ids: list[int] = []
         self._pages: list[PageValues] = []
         self._keys: list[tuple[int, int]] = []
@@ -168,11 +167,8 @@ class Batch:
             self.now, self._timed = datetime.now(UTC), True
         self._stored = {page.url_key: page for page in ahead.stored}
         self._ids = ahead.ids[::-1]
-        self._twins = {twin.content_hash: twin for twin in ahead.twins}
         self._documents = {same.document_hash: same for same in ahead.documents}
-        for key, page_id in ahead.sharing:
-            self._holders.setdefault(key, []).append(page_id)
-        self._candidates = {page.id: page for page in ahead.candidates}
+        self._candidates.take(ahead)
 
     def _short_cut(self, visit: VisitToDecide, page: StoredPage | None) -> Decision | None:
         """Decide a visit that only adds rows; ``None``: it needs the general way."""
@@ -181,7 +177,7 @@ class Batch:
             if visit.reason is not None:
                 kind, reason = visit.reason
                 return self._add(visit, kind, None, reason)
-            match = self._match(visit)
+            match = self._candidates.match(visit)
             return self._add(
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
@@ -224,61 +220,14 @@ class Batch:
         if same is None or visit.record.error is not None:
             return
         visit.take_from(same)
-        if visit.keys and visit.signature.content_hash not in self._twins:
-            self._twins |= {page.content_hash: page for page in self._fetch((same.id,))}
+        if visit.keys:
+            self._candidates.take_twin(visit.signature.content_hash, same.id)
 
     def _keep(self, visit: VisitToDecide, page_id: int, known: bytes | None) -> None:
         """Keep what it takes to judge a page again, unless that of the same document is kept."""
         record = visit.record
         if record.dossier is not None and (known is None or known != record.document_hash):
             self._kept[page_id] = KeptValues(page_id, visit.host, record.dossier)
-
-    def _match(self, visit: VisitToDecide) -> Match | None:
-        """Find what a new page repeats; the rules are those of `clusters.find_match`."""
-        twin = self._twins.get(visit.signature.content_hash)
-        if twin is not None:
-            return Match(twin.id, twin.url, 1.0, twin.cluster_id)
-        limit = clusters.MAX_PAGES_PER_KEY
-        ids: set[int] = set()
-        crowded = 0
-        for key in visit.keys:
-            holders = self._holders.get(key)
-            if holders is not None:
-                crowded += len(holders) >= limit
-                ids.update(holders[:limit])
-        self.crowded_keys += crowded
-        # A key of another recipe may be the same by chance.
-        match = self._best(visit, ids & self._candidates.keys())
-        if match is None and crowded:
-            shared = self.statements.most_shared(
-                visit.keys, clusters.MAX_IDS_PER_KEY, clusters.MAX_VERIFIED
-            )
-            self._fetch(shared)
-            # The pages of this batch are not in the database yet.
-            ids = {*shared, *(row.id for row in self._pages)}
-            match = self._best(visit, ids & self._candidates.keys())
-        return match
-
-    def _best(self, visit: VisitToDecide, ids: Collection[int]) -> Match | None:
-        pages = [self._candidates[page_id] for page_id in sorted(ids)]
-        threshold = self.rules.similarity
-        return best_match(visit.signature, pages, threshold, self._signature, self._fetch)
-
-    def _fetch(self, ids: Collection[int]) -> list[Candidate]:
-        """Return pages of the recipe by their ids, of this batch or from the database."""
-        missing = set(ids) - self._candidates.keys()
-        if missing:
-            self._candidates |= {page.id: page for page in self.statements.candidates(missing)}
-        return [self._candidates[page_id] for page_id in ids if page_id in self._candidates]
-
-    def _signature(self, page: Candidate) -> Signature:
-        made = self._signatures.get(page.id)
-        if made is None:
-            made = Signature.from_bytes(
-                page.signature, self.rules.recipe, page.words, page.content_hash
-            )
-            self._signatures[page.id] = made
-        return made
 
     def _add(
         self, visit: VisitToDecide, kind: DecisionKind, match: Match | None, reason: str | None
@@ -327,14 +276,10 @@ class Batch:
             added = Candidate(
                 page_id, visit.url, cluster, visit.words, signature.content_hash, row.signature
             )
-            self._candidates[page_id] = added
-            self._signatures[page_id] = signature
-            self._twins.setdefault(signature.content_hash, added)
-            for key in visit.keys:
-                self._holders.setdefault(key, []).append(page_id)
+            self._candidates.add(added, signature, visit.keys)
             self._keys += [(key, page_id) for key in visit.keys]
             if representative is None:
-                representative = self._fetch((cluster,))[0].url
+                representative = self._candidates.fetch((cluster,))[0].url
         self._visit(visit, page_id, kind, shown, target, reason)
         return Decision(
             kind,

@@ -120,6 +120,12 @@ class Database:
             with connection.begin():
                 yield connection
 
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Open a connection for what needs more than one transaction, or none."""
+        with self._errors(), self.engine.connect() as connection:
+            yield connection
+
     def check_writable(self) -> None:
         """Write what is there already; a `StoreError` says why nothing can be written."""
         with self.write() as connection:

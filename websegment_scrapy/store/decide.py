@@ -6,95 +6,36 @@ cluster. `batch` takes a short cut for the visits that need nothing of that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, or_, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import insert, select, update
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
-from websegment_scrapy.dedup.signature import Signature, similarity
+from websegment_scrapy.dedup.signature import similarity
 from websegment_scrapy.store.clusters import Match, find_match
-from websegment_scrapy.store.leaving import WITHOUT_TEXT, leave, rules_of
+from websegment_scrapy.store.leaving import WITHOUT_TEXT, leave
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
 from websegment_scrapy.store.models import Page, PageKey, Visit
+from websegment_scrapy.store.stored import NO_PAGE, same_document, standing_of, stored_page
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.signature import Signature
+    from websegment_scrapy.store.stored import Stored
     from websegment_scrapy.store.visit import Rules, VisitToDecide
 
 
 __all__ = ["SingleVisit"]
 
-_NO_PAGE = 0
-"""An id that no page has."""
-
-_PAGE = select(
-    Page.id,
-    Page.words,
-    Page.content_hash,
-    Page.signature,
-    Page.recipe_id,
-    Page.first_seen,
-    Page.page_hash,
-    Page.parts_counted,
-    Page.document_hash,
-    Page.fingerprint,
-    Page.rendered,
-    (Page.revised.is_not(None) & (Page.revised > Page.last_seen)).label("was_revised"),
-).where(Page.url_key == bindparam("key"))
-_Original, _First = aliased(Page), aliased(Page)
-_STANDING = (
-    select(
-        Page.duplicate_of_id,
-        Page.similarity,
-        _Original.url.label("duplicate_of"),
-        _First.url.label("representative"),
-    )
-    .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
-    .outerjoin(_First, _First.id == Page.cluster_id)
-    .where(Page.id == bindparam("own_id"))
-)
-_SAME_DOCUMENT = (
-    select(Page.id, Page.words, Page.content_hash, Page.signature)
-    .where(
-        Page.document_hash == bindparam("document"),
-        Page.id != bindparam("own_id"),
-        Page.decision != "failed",
-        or_(Page.signature.is_(None), Page.recipe_id == bindparam("recipe_id")),
-    )
-    .order_by(Page.id)
-    .limit(1)
-)
 _INSERT_PAGE = insert(Page).returning(Page.id)
 _INSERT_KEYS = insert(PageKey)
 _INSERT_VISIT = insert(Visit)
 
 OTHER_RECIPE = "the text before had a signature of another recipe: how much changed is not known"
 """Why a ``changed`` visit has no similarity."""
-
-
-class _Stored(NamedTuple):
-    """The page's row as it was before this visit."""
-
-    id: int
-    signature: Signature | None
-    rules: Rules
-    """By which the signature was stored."""
-    first_seen: datetime
-    page_hash: bytes | None
-    parts_counted: bool
-    document_hash: bytes | None
-    fingerprint: bytes | None
-    rendered: bool
-    was_revised: bool
-
-    @property
-    def content_hash(self) -> bytes | None:
-        """Of the signature."""
-        return None if self.signature is None else self.signature.content_hash
 
 
 class SingleVisit:
@@ -132,7 +73,7 @@ class SingleVisit:
         ClusterTooLarge
             Start it again after `leaving.hand_over_all`.
         """
-        page = self._page()
+        page = stored_page(self.connection, self.key, self.rules)
         self.adds_parts = self.todo.has_parts and not (page is not None and page.parts_counted)
         self.known_document = None if page is None else page.document_hash
         if (
@@ -149,7 +90,7 @@ class SingleVisit:
             return self._without_content(page, *self.todo.reason)
         return self._with_content(page)
 
-    def _judged_again(self, page: _Stored) -> Decision:
+    def _judged_again(self, page: Stored) -> Decision:
         """Let an unchanged page have what it is judged to be now."""
         if self.todo.reason is None:
             return self._with_content(page)
@@ -160,13 +101,13 @@ class SingleVisit:
         self._update(page.id, {**WITHOUT_TEXT, "revised": self.now})
         return self._without_content(page._replace(signature=None), *self.todo.reason)
 
-    def _same_document(self, page: _Stored | None) -> Any:
+    def _same_document(self, page: Stored | None) -> Any:
         """Return the first other page that has the same bytes, if there is one."""
-        own = {"document": self.record.document_hash, "recipe_id": self.rules.recipe_id}
-        own_id = _NO_PAGE if page is None else page.id
-        return self.connection.execute(_SAME_DOCUMENT, {**own, "own_id": own_id}).first()
+        own_id = NO_PAGE if page is None else page.id
+        document = self.record.document_hash
+        return same_document(self.connection, document, self.rules.recipe_id, own_id)
 
-    def _take_from_same(self, page: _Stored | None) -> None:
+    def _take_from_same(self, page: Stored | None) -> None:
         """Let a page that has the same bytes as another have the same content."""
         if self.record.document_hash is None or self.record.error is not None:
             return
@@ -175,7 +116,7 @@ class SingleVisit:
             self.todo.take_from(same)
             self.words = self.todo.words
 
-    def _without_content(self, page: _Stored | None, kind: DecisionKind, reason: str) -> Decision:
+    def _without_content(self, page: Stored | None, kind: DecisionKind, reason: str) -> Decision:
         """Note a visit that failed or found too few words; content stored before stays."""
         error = reason if kind is DecisionKind.FAILED else None
         outcome = {
@@ -197,7 +138,7 @@ class SingleVisit:
         self._visit(page_id, kind, reason=reason)
         return self._answer(kind, page_id, page, reason=reason)
 
-    def _with_content(self, page: _Stored | None) -> Decision:
+    def _with_content(self, page: Stored | None) -> Decision:
         """Decide on a visit that found enough words."""
         signature = self.todo.signature
         former = None if page is None else page.signature
@@ -231,7 +172,7 @@ class SingleVisit:
             revised=revised,
         )
 
-    def _is_of_this_recipe(self, page: _Stored) -> bool:
+    def _is_of_this_recipe(self, page: Stored) -> bool:
         return (
             page.signature is not None
             and page.rules.recipe == self.rules.recipe
@@ -241,9 +182,9 @@ class SingleVisit:
     def _find(self, signature: Signature, own_id: int) -> Match | None:
         return find_match(self.connection, signature, self.rules, own_id)
 
-    def _unchanged(self, page: _Stored) -> Decision:
+    def _unchanged(self, page: Stored) -> Decision:
         """Note a visit that found the same words again."""
-        standing = self.connection.execute(_STANDING, {"own_id": page.id}).one()
+        standing = standing_of(self.connection, page.id)
         values = {**self.todo.described(), "error": None, "last_seen": self.now}
         if not self.todo.has_content_of(page.content_hash):
             values["rendered"] = page.rendered
@@ -259,13 +200,13 @@ class SingleVisit:
             revised=page.was_revised,
         )
 
-    def _counted(self, page: _Stored | None) -> dict[str, Any]:
+    def _counted(self, page: Stored | None) -> dict[str, Any]:
         """Return the column that says whether the page's parts were counted."""
         return {"parts_counted": self.todo.has_parts or (page is not None and page.parts_counted)}
 
-    def _match(self, page: _Stored | None, signature: Signature) -> Match | None:
+    def _match(self, page: Stored | None, signature: Signature) -> Match | None:
         """Find the page's match, if the cluster lock is strong enough for both."""
-        own_id = _NO_PAGE if page is None else page.id
+        own_id = NO_PAGE if page is None else page.id
         match = self._find(signature, own_id)
         needed = _needed_lock(page, match)
         if needed > self.held:
@@ -274,7 +215,7 @@ class SingleVisit:
 
     def _store(
         self,
-        page: _Stored | None,
+        page: Stored | None,
         signature: Signature,
         match: Match | None,
         kind: DecisionKind,
@@ -309,29 +250,6 @@ class SingleVisit:
             return page_id, self.url
         url = select(Page.url).where(Page.id == representative)
         return page_id, self.connection.execute(url).scalar_one()
-
-    def _page(self) -> _Stored | None:
-        row = self.connection.execute(_PAGE, {"key": self.key}).first()
-        if row is None:
-            return None
-        rules = rules_of(self.connection, row.recipe_id, self.rules)
-        signature = None
-        if row.signature is not None and row.content_hash is not None:
-            signature = Signature.from_bytes(
-                row.signature, rules.recipe, row.words, row.content_hash
-            )
-        return _Stored(
-            row.id,
-            signature,
-            rules,
-            row.first_seen,
-            row.page_hash,
-            row.parts_counted,
-            row.document_hash,
-            row.fingerprint,
-            row.rendered,
-            bool(row.was_revised),
-        )
 
     def _insert(self, values: dict[str, Any]) -> int:
         fixed = {
@@ -372,7 +290,7 @@ class SingleVisit:
         self,
         kind: DecisionKind,
         page_id: int,
-        page: _Stored | None,
+        page: Stored | None,
         *,
         similarity: float | None = None,
         duplicate_of: str | None = None,
@@ -393,7 +311,7 @@ class SingleVisit:
         )
 
 
-def _needed_lock(page: _Stored | None, match: Match | None) -> ClusterLock:
+def _needed_lock(page: Stored | None, match: Match | None) -> ClusterLock:
     """Say how strongly the clusters must be held for what is about to be written."""
     if page is not None and page.signature is not None:
         return ClusterLock.EXCLUSIVE  # it leaves its cluster

@@ -44,7 +44,7 @@ def forget(
     """
     forgotten = 0
     while True:
-        with database.engine.connect() as connection:
+        with database.connect() as connection:
             driver: Any = connection.connection.driver_connection
             if not database.is_postgresql:
                 # A page's visits go with it; SQLite would search them all for each page.
@@ -136,7 +136,7 @@ def _forget_counts(database: Database) -> None:
 
 def vacuum(database: Database) -> None:
     """Give the room of removed rows back, and renew what the query planner knows."""
-    with database.engine.connect() as connection:
+    with database.connect() as connection:
         driver: Any = connection.connection.driver_connection
         if database.is_postgresql:
             driver.autocommit = True

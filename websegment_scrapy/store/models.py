@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     DateTime,
+    Double,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -121,6 +122,9 @@ def _refers(column: str, target: str) -> ForeignKeyConstraint:
 
 class Base(DeclarativeBase):
     """Base of the models."""
+
+    type_annotation_map = {float: Double}  # noqa: RUF012
+    """SQLAlchemy 2.0 would make it FLOAT, later ones DOUBLE: the same numbers, another schema."""
 
 
 class StoreInfo(Base):

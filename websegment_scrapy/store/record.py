@@ -43,7 +43,7 @@ class PageRecord:
     engine
         Name of the segmentation engine.
     model
-        Version of the engine's model, if it has one.
+        The model that found the main text, if one did.
     rendered
         Whether the page came from a browser.
     render_error

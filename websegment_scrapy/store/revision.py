@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.store import Store
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-    Task = tuple[bytes, list[SiteVerdict | None]]
-    """A dossier and the verdicts that it is judged by."""
+    Task = tuple[bytes, list[SiteVerdict | None], bytes | None]
+    """A dossier, the verdicts that it is judged by, and the content hash that its page has."""
     Answer = tuple[str, Signature] | None
-    """Its main text and signature."""
+    """Its main text and signature, unless they stay as they are."""
     Judge = Callable[[list[Task]], Sequence[Answer]]
 
 __all__ = [
@@ -106,7 +106,11 @@ class KeptSite(NamedTuple):
     def tasks(self, chunk: Sequence[Kept]) -> list[Task]:
         """Return what `judge_again` takes for some of the pages."""
         return [
-            (page.dossier, [self.verdicts[host] for host in page.others or (self.host,)])
+            (
+                page.dossier,
+                [self.verdicts[host] for host in page.others or (self.host,)],
+                page.content_hash,
+            )
             for page in chunk
         ]
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import bindparam, delete, func, select, text, update
 
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
 from websegment_scrapy.store.models import Page, Site, TemplateCount
@@ -81,6 +81,33 @@ FORGET_SHARE = 0.01
 WINDOW = 400
 """Counted pages at which all counts are halved."""
 
+# Made once: for a small statement SQLAlchemy takes longer to write it than a database to run it.
+_COUNTED = (
+    select(Site.host, Site.template_pages)
+    .where(Site.host.in_(bindparam("hosts", expanding=True)))
+    .order_by(Site.host)
+    .with_for_update()
+)
+_PRESENT = select(TemplateCount.part).where(
+    TemplateCount.host == bindparam("host"),
+    TemplateCount.part.in_(bindparam("wholes", expanding=True)),
+)
+_COUNT = (
+    update(Site).where(Site.host == bindparam("counted")).values(template_pages=bindparam("pages"))
+)
+_UNREVISED = (
+    update(Site)
+    .where(
+        Site.host.in_(bindparam("hosts", expanding=True)),
+        Site.revised_pages >= Site.template_pages,
+    )
+    .values(revised_pages=Site.template_pages - 1)
+)
+_PAGES = select(Site.template_pages).where(Site.host == bindparam("host"))
+_REPEATED = select(TemplateCount.part, TemplateCount.pages).where(
+    TemplateCount.host == bindparam("host"), TemplateCount.pages >= bindparam("least")
+)
+
 _ADD = "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages"
 _RECORDS = "json_to_recordset(%s::json) AS new(host text, part bigint, pages bigint, sample text)"
 
@@ -126,8 +153,7 @@ def count_parts(
     if not by_host:
         return set()
     hosts = sorted(by_host)
-    query = select(Site.host, Site.template_pages).where(Site.host.in_(hosts)).order_by(Site.host)
-    found = connection.execute(query.with_for_update())
+    found = connection.execute(_COUNTED, {"hosts": hosts})
     counted = {row.host: row.template_pages for row in found}
     rows: list[tuple[str, int, int, str]] = []
     grown: dict[str, int] = {}
@@ -146,25 +172,19 @@ def count_parts(
 
 def mark_unrevised(connection: Connection, hosts: Collection[str]) -> None:
     """Note that sites have pages again that were not judged by all that is known (`revision`)."""
-    connection.execute(
-        update(Site)
-        .where(Site.host.in_(sorted(hosts)), Site.revised_pages >= Site.template_pages)
-        .values(revised_pages=Site.template_pages - 1)
-    )
+    connection.execute(_UNREVISED, {"hosts": sorted(hosts)})
 
 
 def read_verdict(
     connection: Connection, host: str, *, theta: float = THETA, min_pages: int = MIN_PAGES
 ) -> SiteVerdict | None:
     """Return what a site repeats, or nothing while too few of its pages are known."""
-    pages = connection.execute(select(Site.template_pages).where(Site.host == host)).scalar()
+    pages = connection.execute(_PAGES, {"host": host}).scalar()
     if pages is None or pages < min_pages:
         return None
     least = min(needed_pages(pages, theta))
-    query = select(TemplateCount.part, TemplateCount.pages).where(
-        TemplateCount.host == host, TemplateCount.pages >= least
-    )
-    found = np.array(connection.execute(query).all(), dtype=np.int64).reshape(-1, 2)
+    rows = connection.execute(_REPEATED, {"host": host, "least": least}).all()
+    found = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return site_verdict(found[:, 0], found[:, 1], pages, theta=theta, min_pages=min_pages)
 
 
@@ -172,7 +192,7 @@ def template_parts(
     connection: Connection, host: str, *, theta: float = THETA, min_pages: int = MIN_PAGES
 ) -> tuple[int, list[TemplatePart]]:
     """Return how many pages of a site were counted, and its templates, the commonest first."""
-    pages = connection.execute(select(Site.template_pages).where(Site.host == host)).scalar() or 0
+    pages = connection.execute(_PAGES, {"host": host}).scalar() or 0
     verdict = read_verdict(connection, host, theta=theta, min_pages=min_pages)
     if verdict is None:
         return pages, []
@@ -209,8 +229,7 @@ def forget_site(connection: Connection, host: str) -> int:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
-    query = select(Site.template_pages).where(Site.host == host)
-    pages = connection.execute(query).scalar() or 0
+    pages = connection.execute(_PAGES, {"host": host}).scalar() or 0
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
     none = {"template_pages": 0, "revised_pages": 0}
     connection.execute(update(Site).where(Site.host == host).values(**none))
@@ -223,10 +242,8 @@ def _chosen(
 ) -> list[VisitToDecide]:
     """Choose the visits that count: of a known site a sample, and no copies of counted pages."""
     wholes = {int(visit.parts.hashes[0]) for visit in visits}
-    query = select(TemplateCount.part).where(
-        TemplateCount.host == host, TemplateCount.part.in_(sorted(wholes))
-    )
-    present = set(connection.execute(query).scalars())
+    wanted = {"host": host, "wholes": sorted(wholes)}
+    present = set(connection.execute(_PRESENT, wanted).scalars())
     chosen: list[VisitToDecide] = []
     for visit in visits:
         whole = int(visit.parts.hashes[0])
@@ -291,7 +308,7 @@ def _bound(connection: Connection, host: str, before: int, pages: int) -> None:
         pages = (pages + 1) // 2
         halved = (TemplateCount.pages + 1) // 2
         connection.execute(update(TemplateCount).where(own).values(pages=halved))
-    connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
+    connection.execute(_COUNT, {"counted": host, "pages": pages})
 
 
 def rows_of(connection: Connection, host: str) -> int:

@@ -1,1 +1,1 @@
-"""Templates: what a site repeats on its pages, and which nodes of a page belong to it."""
+"""Templates: what a site repeats on its pages, and what a page alone says of its nodes."""

@@ -52,7 +52,6 @@ __all__ = [
     "describe_parts",
     "hash_nodes",
     "length_class",
-    "node_hashes",
     "page_parts",
 ]
 
@@ -128,11 +127,6 @@ class PageParts:
 def length_class(letters: int) -> int:
     """Return 0 for short, 1 for medium, 2 for long: the lowest bits of a hash."""
     return (letters >= MEDIUM_LETTERS) + (letters >= LONG_LETTERS)
-
-
-def node_hashes(tree: PageTree) -> NDArray[np.uint64]:
-    """Return one hash for each node; the same in every process."""
-    return hash_nodes(tree).hashes
 
 
 def hash_nodes(tree: PageTree) -> HashedNodes:
@@ -231,13 +225,8 @@ def describe_parts(
 
 def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str, ...]:
     """Return nodes' blocks and the beginning of their texts, as people recognise them."""
-    texts = np.flatnonzero((hashed.letters > 0) & (tree.text_end > tree.text_start))
-    beginnings = [
-        tree.text[start : min(start + SAMPLE_LENGTH + 1, end)]
-        for start, end in zip(
-            tree.text_start[texts].tolist(), tree.text_end[texts].tolist(), strict=True
-        )
-    ]
+    texts = np.flatnonzero((hashed.letters > 0) & tree.is_text)
+    beginnings = [text[: SAMPLE_LENGTH + 1] for text in tree.texts_of(texts)]
     visible = tree.visible[texts].tolist()
     first = np.searchsorted(texts, nodes).tolist()
     last = np.searchsorted(texts, tree.end[nodes]).tolist()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.model_files import (
-    Layout,
+    LayoutKind,
     Logistic,
     ModelFormat,
     load_shipped,
@@ -32,8 +32,8 @@ from websegment_scrapy.template.isotonic import smooth
 from websegment_scrapy.template.pagelevel_features import (
     FEATURES,
     FEATURES_VERSION,
-    PartFeatures,
-    measure_parts,
+    RowFeatures,
+    measure_rows,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ __all__ = [
     "ScoredNodes",
     "Templateness",
     "scored_nodes",
-    "shipped_model",
+    "shipped_pagelevel_model",
     "smooth_nodes",
     "templateness",
 ]
@@ -98,7 +98,7 @@ class PageLevelModel:
         How it was made.
     """
 
-    layout: Layout
+    layout: LayoutKind
     bounds: tuple[float, ...]
     classes: tuple[Logistic, ...]
     thresholds: dict[str, float]
@@ -123,7 +123,7 @@ class PageLevelModel:
         return write_model(folder, FORMAT, self.layout, description, arrays)
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout) -> PageLevelModel:
+    def load(cls, folder: Path, layout: LayoutKind) -> PageLevelModel:
         """Read a model; ``ModelError`` if it is not one that this version can use."""
         return read_model(folder, FORMAT, layout, cls._from)
 
@@ -191,7 +191,7 @@ class Templateness:
 
 
 @cache
-def shipped_model(layout: Layout) -> PageLevelModel:
+def shipped_pagelevel_model(layout: LayoutKind) -> PageLevelModel:
     """Return the model that comes with this package for pages of a layout."""
     return load_shipped(PageLevelModel.load, layout)
 
@@ -213,10 +213,10 @@ def templateness(
     if not len(tree.leaves):
         nothing = np.ones(len(tree))
         return Templateness(nothing, nothing, np.zeros(len(tree), dtype=np.int32))
-    parts = measure_parts(tree, url)
-    scored = scored_nodes(tree, parts)
-    used = shipped_model(tree.layout) if model is None else model
-    scores = used.score(parts.matrix[scored.row], scored.area)
+    features = measure_rows(tree, url)
+    scored = scored_nodes(tree, features)
+    used = shipped_pagelevel_model(tree.layout) if model is None else model
+    scores = used.score(features.matrix[scored.row], scored.area)
     values, sections = smooth_nodes(scored, scores)
     return Templateness(
         basic=scores[scored.owner],
@@ -225,11 +225,11 @@ def templateness(
     )
 
 
-def scored_nodes(tree: PageTree, parts: PartFeatures) -> ScoredNodes:
+def scored_nodes(tree: PageTree, features: RowFeatures) -> ScoredNodes:
     """Choose the nodes to score; those without a visible leaf count for nothing."""
-    row = parts.skeleton.row_of_node
+    row = features.skeleton.row_of_node
     shown = row >= 0
-    large = shown & (parts.area[row] >= MIN_AREA_PX)
+    large = shown & (features.area[row] >= MIN_AREA_PX)
     large[0] = True
     nodes = np.flatnonzero(large).astype(np.int32)
     place = np.cumsum(large) - 1
@@ -242,7 +242,7 @@ def scored_nodes(tree: PageTree, parts: PartFeatures) -> ScoredNodes:
     above = tree.parent[nodes]
     parent = np.where(above >= 0, owners[np.maximum(above, 0)], -1).astype(np.int32)
     rows = np.maximum(row[nodes], 0)
-    return ScoredNodes(nodes, parent, weight, owners, rows, parts.area[rows], parts.page_area)
+    return ScoredNodes(nodes, parent, weight, owners, rows, features.area[rows], features.page_area)
 
 
 def smooth_nodes(

@@ -1,4 +1,4 @@
-"""The PageLevel paper's features of every part of a page (section 5.2).
+"""The PageLevel paper's features of every row of a page (section 5.2).
 
 The paper names closeness to the margins, distance from the centre, links per word, share of text in
 anchors, size of anchors, share of links within the site, visible characters per character of HTML
@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from websegment_scrapy.page.features_leaf import LeafTable, finite, leaf_table
+from websegment_scrapy.page.leaf_table import LeafTable, finite, leaf_table
 from websegment_scrapy.page.skeleton import Skeleton, build_skeleton
+from websegment_scrapy.page.subtrees import range_sums
 from websegment_scrapy.page.words import words
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "PartFeatures", "measure_parts", "own_links"]
+__all__ = ["FEATURES", "FEATURES_VERSION", "RowFeatures", "measure_rows", "own_links"]
 
 FEATURES_VERSION = 1
 """Raised whenever a column changes its meaning: models name the version they were made with."""
@@ -47,7 +48,7 @@ TITLE_LETTERS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartFeatures:
+class RowFeatures:
     """What is measured of a page.
 
     Attributes
@@ -68,8 +69,8 @@ class PartFeatures:
     page_area: float
 
 
-def measure_parts(tree: PageTree, url: str = "") -> PartFeatures:
-    """Measure all parts of a page; ``url`` tells which links stay within the site."""
+def measure_rows(tree: PageTree, url: str = "") -> RowFeatures:
+    """Measure all rows of a page; ``url`` tells which links stay within the site."""
     skeleton, leaf = build_skeleton(tree), leaf_table(tree)
     columns: dict[str, NDArray[np.float64]] = {}
     area, page_area = _geometry(columns, tree, skeleton, leaf)
@@ -79,7 +80,7 @@ def measure_parts(tree: PageTree, url: str = "") -> PartFeatures:
     matrix = np.empty((len(skeleton.low), len(FEATURES)))
     for number, name in enumerate(FEATURES):
         matrix[:, number] = columns[name]
-    return PartFeatures(skeleton, finite(matrix), area, page_area)
+    return RowFeatures(skeleton, finite(matrix), area, page_area)
 
 
 def _geometry(
@@ -130,12 +131,13 @@ def _text(
     visible = np.zeros(len(tree))
     visible[tree.leaves] = leaf.values["chars"]
     markup = np.array([2.0 * len(name) + 5.0 for name in tree.tags])[tree.tag]
-    is_text = tree.text_end > tree.text_start
+    is_text = tree.is_text
     markup[is_text] = (tree.text_end - tree.text_start)[is_text]
     markup += _address_lengths(tree)
-    seen, html = (np.concatenate(([0.0], np.cumsum(values))) for values in (visible, markup))
-    low, high = skeleton.top, tree.end[skeleton.top]
-    columns["visible_share"] = (seen[high] - seen[low]) / np.maximum(html[high] - html[low], 1.0)
+    below = skeleton.top, tree.end[skeleton.top]
+    columns["visible_share"] = range_sums(visible, *below) / np.maximum(
+        range_sums(markup, *below), 1.0
+    )
 
 
 def _address_lengths(tree: PageTree) -> NDArray[np.float64]:
@@ -163,13 +165,13 @@ def _links(
     own = own_links(tree, url).astype(np.float64)
     leaf_link = tree.link[tree.leaves]
     intra = np.where(leaf_link >= 0, own[leaf_link], 0.0) if len(own) else np.zeros(len(leaf_link))
-    linked_words = _range_sums(linked, low, high)
+    linked_words = range_sums(linked, low, high)
     columns["log_links"] = np.log1p(links)
     columns["links_per_word"] = np.minimum(links / np.maximum(total, 1.0), 2.0)
     columns["anchor_share"] = sums["linked"] / np.maximum(sums["chars"], 1.0)
     columns["no_anchor"] = (links == 0).astype(np.float64)
     columns["anchor_words"] = np.log1p(linked_words / np.maximum(links, 1.0))
-    intra_links = _range_sums(leaf.values["links"] * intra, low, high)
+    intra_links = range_sums(leaf.values["links"] * intra, low, high)
     columns["intra_share"] = intra_links / np.maximum(links, 1.0)
     columns["no_intra"] = ((links > 0) & (intra_links == 0)).astype(np.float64)
 
@@ -198,16 +200,9 @@ def _title(columns: dict[str, NDArray[np.float64]], tree: PageTree, skeleton: Sk
             found += np.searchsorted(numbers, skeleton.high) > low
         found /= len(title)
     columns["title_found"] = found
-    columns["title_share"] = _range_sums(shared, skeleton.low, skeleton.high) / np.maximum(
-        _range_sums(every, skeleton.low, skeleton.high), 1.0
+    columns["title_share"] = range_sums(shared, skeleton.low, skeleton.high) / np.maximum(
+        range_sums(every, skeleton.low, skeleton.high), 1.0
     )
-
-
-def _range_sums(
-    values: NDArray[np.float64], low: NDArray[np.int32], high: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    running = np.concatenate(([0.0], np.cumsum(values)))
-    return np.asarray(running[high] - running[low])
 
 
 def own_links(tree: PageTree, url: str = "") -> NDArray[np.bool_]:

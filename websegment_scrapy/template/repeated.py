@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.page.subtrees import lies_in, subtree_sums
 from websegment_scrapy.page.tags import NOT_RENDERED, VOID
 from websegment_scrapy.page.tree import TEXT
 from websegment_scrapy.template.hashes import HashedNodes, hash_nodes
@@ -99,7 +100,7 @@ class Outline:
 
         What is said of them is the same as in the whole outline.
         """
-        chosen = np.flatnonzero(_below(self.end, self.text))
+        chosen = np.flatnonzero(subtree_sums(self.end, self.text))
         picked = {each.name: getattr(self, each.name)[chosen] for each in fields(self)}
         return Outline(**{**picked, "end": np.searchsorted(chosen, picked["end"])}), chosen
 
@@ -110,7 +111,7 @@ def outline_of(tree: PageTree, hashed: HashedNodes | None = None) -> Outline:
     text = (tree.text_end - tree.text_start).astype(np.int64)
     letters = np.where(text > 0, hashed.letters, 0)
     end = tree.end.astype(np.int64)
-    linked = _spread(end, tree.link >= 0)
+    linked = lies_in(end, tree.link >= 0)
     sizes = {name: len(name) + 2 if name in VOID else 2 * len(name) + 5 for name in tree.tags}
     sizes |= dict.fromkeys(NOT_RENDERED | {TEXT}, 0)
     tags = np.array([(sizes[name], name in _LARGE) for name in tree.tags], dtype=np.int64)
@@ -149,7 +150,7 @@ def template_outline(outline: Outline, verdict: SiteVerdict | None) -> NDArray[n
     if verdict is None or not len(outline) or not len(verdict.templates):
         return np.zeros(len(outline), dtype=bool)
     share = _shares(outline, verdict)
-    running = _below(outline.end, outline.running)
+    running = subtree_sums(outline.end, outline.running)
     letters = np.where(outline.shown, outline.letters, 0)
 
     def templates(theta: float, least: int) -> tuple[NDArray[np.bool_], int]:
@@ -178,28 +179,11 @@ def _shares(outline: Outline, verdict: SiteVerdict) -> NDArray[np.float64]:
 def _templates(outline: Outline, parts: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Spread the parts that are templates over the page."""
     end = outline.end
-    inside = _spread(end, parts)
-    text = _below(end, outline.text)
-    inside |= (_below(end, np.where(inside, outline.text, 0)) == text) & (text > 0)
+    inside = lies_in(end, parts)
+    text = subtree_sums(end, outline.text)
+    inside |= (subtree_sums(end, np.where(inside, outline.text, 0)) == text) & (text > 0)
     weight = np.where(text > 0, outline.characters, 0)
-    total, covered = _below(end, weight), _below(end, np.where(inside, weight, 0))
+    total, covered = subtree_sums(end, weight), subtree_sums(end, np.where(inside, weight, 0))
     mostly = (total > 0) & (covered > INSIDE * total)
-    rest = _below(end, np.where(inside, 0, outline.letters))
-    return inside | mostly | _spread(end, mostly & (rest <= REST_LETTERS) & ~outline.large)
-
-
-def _spread(end: NDArray[np.int64], nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the nodes and all below them."""
-    change = np.zeros(len(end) + 1, dtype=np.int64)
-    chosen = np.flatnonzero(nodes)
-    change[chosen] = 1
-    change -= np.bincount(end[chosen], minlength=len(change))
-    spread: NDArray[np.bool_] = np.cumsum(change[:-1]) > 0
-    return spread
-
-
-def _below(end: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sum values over each node's subtree."""
-    sums = np.concatenate(([0], np.cumsum(values)))
-    below: NDArray[np.int64] = sums[end] - sums[:-1]
-    return below
+    rest = subtree_sums(end, np.where(inside, 0, outline.letters))
+    return inside | mostly | lies_in(end, mostly & (rest <= REST_LETTERS) & ~outline.large)

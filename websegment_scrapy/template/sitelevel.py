@@ -56,7 +56,7 @@ LEAST_COUNT = 3
 """The same on a site of fewer than ten pages, where it must be half of them."""
 
 MIN_PAGES = 5
-"""Pages of a site below which nothing is said about it (``ALGORITHMS``, section 1)."""
+"""Pages of a site below which nothing is said about it; the paper had a hundred or more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

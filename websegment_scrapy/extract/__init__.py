@@ -1,1 +1,0 @@
-"""Segments to what a reader wants: the main text and the title."""

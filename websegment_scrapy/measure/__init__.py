@@ -1,0 +1,1 @@
+"""What training and evaluation share: data sets, metrics, tables."""
