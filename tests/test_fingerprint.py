@@ -148,6 +148,26 @@ def test_a_footer_that_is_taken_for_main_text_is_edited_without_a_change_of_the_
     )
 
 
+@pytest.mark.parametrize(
+    ("open_tag", "link", "same"),
+    [
+        ('<div class="portlet" id="p-navigation">', "href=/x", True),
+        ('<div class="site_footer">', "", True),
+        ('<div class="menu">', "", False),
+        ('<article class="menu">', "href=/x", False),
+        ('<div class="unavoidable submenus">', "href=/x", False),
+    ],
+    ids=["navigation", "footer", "a restaurant's menu", "an article", "other words"],
+)
+def test_what_is_called_navigation_or_footer_belongs_to_the_frame(open_tag, link, same) -> None:
+    def of(entry: str) -> bytes:
+        closing = open_tag[: open_tag.index(" ")].replace("<", "</") + ">"
+        tree = build_tree(f"<p>{BODY[0]}</p>{open_tag}<a {link}>{entry}</a>{closing}")
+        return fingerprint_of(tree, tree.texts).to_bytes()
+
+    assert same_page(of("soup of the day"), of("fish of the day")) is same
+
+
 @pytest.mark.browser
 def test_a_page_is_the_same_plainly_and_rendered_until_it_is_edited(tmp_path) -> None:
     """Tag soup, comments, hidden parts and what only browsers without scripts show."""

@@ -53,6 +53,7 @@ CASES: dict[str, Case] = {
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
     "cli.output._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
     "cli.output._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
+    "dedup.fingerprint._NAMED": case("nav", "footer ", "menu-", "navigatio", "footernav", "a"),
     "measure.metrics._WORD": case(*WORDS, how="findall"),
     "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
     "text.markdown._MEANS_SOMETHING": case(
