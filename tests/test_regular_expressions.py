@@ -69,6 +69,7 @@ CASES: dict[str, Case] = {
         "display", "display ", "display:", ("display", " ", ""), ("display:", " ", "x"),
         "visibility: hid", ("visibility:", " ", "h"), "d",
     ),
+    "page.markup._TAG": case("<", "< ", "</a", "a"),
     "page.capture._COORDINATE": case("1", "-", "-1", "1 ", how="fullmatch"),
     "page.capture._MARK": case("a", "0", how="fullmatch"),
     "page.decode._TAG": case("<", "a", "< <"),
