@@ -22,6 +22,7 @@ CORE = ("page", "template", "content", "segment", "text", "dedup")
 MAY_IMPORT: dict[str, set[str]] = {
     "exceptions": set(),
     "shielding": set(),
+    "deadlines": set(),
     "trees": set(),
     "items": set(),
     "keeper": set(),
@@ -39,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "extraction": {"config", *CORE, "judging"},
     "frames": {"exceptions"},
     "worker": {"exceptions", "analysis", "frames"},
-    "pool": {"exceptions", "shielding", "frames"},
+    "pool": {"exceptions", "shielding", "deadlines", "frames"},
     "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis"},
     "store": {"exceptions", "template", "dedup"},
     "crawl": {
