@@ -15,13 +15,15 @@ import numpy as np
 import psutil
 import pytest
 
-from websegment_scrapy.analysis import Analysis, analysis_of, analyze
+from websegment_scrapy.analysis import analyze
 from websegment_scrapy.exceptions import AnalysisError, NotHtml
 from websegment_scrapy.extraction import extract
+from websegment_scrapy.findings import Report
 from websegment_scrapy.frames import BadAnswer, read_answer, write_answer
 from websegment_scrapy.page.capture import Style
 from websegment_scrapy.page.static_style import DEFAULT_STYLE
 from websegment_scrapy.pool import AnalysisPool
+from websegment_scrapy.tasks import report_on
 
 
 def double(value: int) -> int:
@@ -86,8 +88,8 @@ def test_keywords_travel_too_and_count_for_the_size(pool: AnalysisPool) -> None:
 
 def test_a_worker_that_analyses_for_a_crawl_loads_no_scrapy() -> None:
     with AnalysisPool(1, timeout=30, memory=500) as pool:
-        found = pool.submit(analysis_of, b"<h1>Title</h1><p>Text of a page.", parts=True).result()
-        assert isinstance(found, Analysis)
+        found = pool.submit(report_on, b"<h1>Title</h1><p>Text of a page.", parts=True).result()
+        assert isinstance(found, Report)
         assert not pool.submit(loaded, "scrapy").result()
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from websegment_scrapy.analysis import Analysis
     from websegment_scrapy.crawl.sites import SiteVerdicts
     from websegment_scrapy.dedup.decision import Decision
+    from websegment_scrapy.findings import Report
     from websegment_scrapy.pool import AnalysisPool
 
 __all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config"]
@@ -106,9 +106,9 @@ class CrawledPage:
         self._response = response
 
     @property
-    def analysis(self) -> Analysis | OtherFormat | str | None:
+    def analysis(self) -> Report | OtherFormat | str | None:
         """The analysis, the reason why there is none, or ``None`` before it was tried."""
-        found: Analysis | OtherFormat | str | None = self.result("analysis")
+        found: Report | OtherFormat | str | None = self.result("analysis")
         return found
 
     @property

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import bindparam, delete, exists, func, select, update
 from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import DecisionKind
@@ -64,6 +64,26 @@ PER_TASK = 32
 
 CHUNK = 8
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+# Made once: for a small statement SQLAlchemy takes longer to write it than a database to run it.
+_REVISED = select(Site.revised_pages).where(Site.host == bindparam("host"))
+_OTHER = aliased(Page)
+_KEPT = (
+    select(
+        Page.id,
+        Page.url_key,
+        KeptPage.dossier,
+        Page.document_hash,
+        Page.content_hash,
+        select(func.min(_OTHER.host))
+        .where(_OTHER.document_hash == Page.document_hash, _OTHER.host != bindparam("host"))
+        .scalar_subquery(),
+    )
+    .join(KeptPage, KeptPage.page_id == Page.id)
+    .where(KeptPage.host == bindparam("host"))
+    .order_by(Page.id)
+)
+_PAGE = select(Page).where(Page.id == bindparam("page"))
 
 
 class Kept(NamedTuple):
@@ -162,8 +182,7 @@ def site_state(
         verdict = read_verdict(connection, host, theta=theta, min_pages=min_pages)
         if verdict is None:
             return None, False
-        query = select(Site.revised_pages).where(Site.host == host)
-        revised = connection.execute(query).scalar() or 0
+        revised = connection.execute(_REVISED, {"host": host}).scalar() or 0
     return verdict, verdict.pages >= 2 * revised or revised < COUNT_ALL <= verdict.pages
 
 
@@ -184,20 +203,8 @@ def read_kept(store: Store, host: str, theta: float, min_pages: int) -> KeptSite
 
 
 def _read_kept(connection: Connection, host: str, theta: float, min_pages: int) -> KeptSite:
-    other = aliased(Page)
-    same = (
-        select(func.min(other.host))
-        .where(other.document_hash == Page.document_hash, other.host != host)
-        .scalar_subquery()
-    )
-    query = (
-        select(Page.id, Page.url_key, KeptPage.dossier, Page.document_hash, Page.content_hash, same)
-        .join(KeptPage, KeptPage.page_id == Page.id)
-        .where(KeptPage.host == host)
-        .order_by(Page.id)
-    )
     kept = []
-    for *columns, found in connection.execute(query):
+    for *columns, found in connection.execute(_KEPT, {"host": host}):
         page = Kept(*columns)
         kept.append(page if found is None else page._replace(others=_hosts(connection, page)))
     hosts = {host, *(each for page in kept for each in page.others)}
@@ -301,7 +308,7 @@ class _Chunk:
         """Let a page have another text; its times, but for `revised`, and its visits stay."""
         kept, signature = judged
         # Read one by one: each that is revised may change the clusters of the others.
-        row = self.connection.execute(select(Page).where(Page.id == kept.page_id)).first()
+        row = self.connection.execute(_PAGE, {"page": kept.page_id}).first()
         if row is None or row.document_hash != kept.document_hash or row.decision == "failed":
             return None
         content_hash = judged.content_hash(self.rules.min_words)
