@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from websegment_scrapy.cli import resign, revise
 from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
-from websegment_scrapy.store import lifecycle, merging, queries
+from websegment_scrapy.store import answers, lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
@@ -27,11 +27,11 @@ __all__ = ["add_parser", "run"]
 
 _Answer = TypeVar(
     "_Answer",
-    queries.ChangeRow,
-    queries.PageRow,
-    queries.PairRow,
-    queries.RevisedRow,
-    queries.SiteRow,
+    answers.ChangeRow,
+    answers.PageRow,
+    answers.PairRow,
+    answers.RevisedRow,
+    answers.SiteRow,
 )
 
 
@@ -224,22 +224,22 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.pairs(database), queries.PairRow, args, out)
+    return _write_all(queries.pairs(database), answers.PairRow, args, out)
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     if args.revised:
-        return _write_all(queries.revised(database, args.since), queries.RevisedRow, args, out)
+        return _write_all(queries.revised(database, args.since), answers.RevisedRow, args, out)
     found = queries.changed(database, args.since, new_too=args.new)
-    return _write_all(found, queries.ChangeRow, args, out)
+    return _write_all(found, answers.ChangeRow, args, out)
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.sites(database), queries.SiteRow, args, out)
+    return _write_all(queries.sites(database), answers.SiteRow, args, out)
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.pages(database), queries.PageRow, args, out)
+    return _write_all(queries.pages(database), answers.PageRow, args, out)
 
 
 def _write_all(

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select, text, update
 
-from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.store.leaving import (
     WITHOUT_TEXT,
     ClusterTooLarge,
+    former_of,
     hand_over_all,
     leave,
-    rules_of,
 )
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
 from websegment_scrapy.store.models import KeptPage, Page, Site, TemplateCount, Visit
@@ -88,16 +87,9 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     ).all()
     # Representatives last: what is forgotten with them need not find another one.
     for page_id, _, _ in sorted(old, key=lambda row: (row.id == row.cluster_id, row.id)):
-        # Read one by one: each that leaves may change the clusters of the others.
-        page = connection.execute(
-            select(Page.signature, Page.words, Page.content_hash, Page.recipe_id).where(
-                Page.id == page_id
-            )
-        ).one()
-        if page.signature is not None:
-            its = rules_of(connection, page.recipe_id, rules)
-            former = Signature.from_bytes(page.signature, its.recipe, page.words, page.content_hash)
-            leave(connection, page_id, former, its)
+        former = former_of(connection, page_id, rules)
+        if former is not None:
+            leave(connection, page_id, *former)
             connection.execute(update(Page).where(Page.id == page_id).values(**WITHOUT_TEXT))
     ids = [row.id for row in old]
     for host in sorted({row.host for row in old}):

@@ -24,7 +24,7 @@ from sqlalchemy import func, insert, select, update
 from websegment_scrapy.dedup.signature import Recipe, Signature, signature_of
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.database import Database, TooManyLocks
-from websegment_scrapy.store.leaving import ClusterTooLarge, leave, rules_of
+from websegment_scrapy.store.leaving import ClusterTooLarge, former_of, leave
 from websegment_scrapy.store.locks import ClusterLock, lock_schema
 from websegment_scrapy.store.models import Page, StoreInfo, StoreRecipe
 from websegment_scrapy.store.placing import place
@@ -183,12 +183,7 @@ def _kept_values(store: Store) -> Iterator[_New]:
         if not rows:
             return
         for row in rows:
-            assert row.signature is not None
-            assert row.content_hash is not None
-            signature = Signature.from_bytes(
-                row.signature, rules.recipe, row.words, row.content_hash
-            )
-            yield _New(row.url_key, signature, checked=True)
+            yield _New(row.url_key, rules.signature(row), checked=True)
         after = rows[-1].id
 
 
@@ -239,22 +234,13 @@ class _Chunk:
             if new.key not in known:
                 unknown += 1
                 continue
-            # Read one by one: each that is taken over may change the clusters of the others.
-            row = self.connection.execute(
-                select(
-                    Page.words,
-                    Page.content_hash,
-                    Page.signature,
-                    Page.recipe_id,
-                ).where(Page.id == known[new.key])
-            ).one()
-            if row.signature is None or row.content_hash is None:
+            found = former_of(self.connection, known[new.key], self.rules)
+            if found is None:
                 unknown += 1
                 continue
-            if row.recipe_id == self.rules.recipe_id:
+            former, rules = found
+            if rules.recipe_id == self.rules.recipe_id:
                 continue
-            rules = rules_of(self.connection, row.recipe_id, self.rules)
-            former = Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash)
             comparable = new.checked or rules.recipe.normaliser == new.signature.recipe.normaliser
             if comparable and former.content_hash != new.signature.content_hash:
                 other += 1

@@ -24,8 +24,7 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import DecisionKind
-from websegment_scrapy.dedup.signature import Signature
-from websegment_scrapy.store.leaving import WITHOUT_TEXT, ClusterTooLarge, leave, rules_of
+from websegment_scrapy.store.leaving import WITHOUT_TEXT, ClusterTooLarge, former_of, leave
 from websegment_scrapy.store.locks import ClusterLock
 from websegment_scrapy.store.models import KeptPage, Page, Site
 from websegment_scrapy.store.placing import place
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.store.store import Store
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -300,17 +300,16 @@ class _Chunk:
     def _one(self, judged: Judged, now: datetime) -> Revision | None:
         """Let a page have another text; its times, but for `revised`, and its visits stay."""
         kept, signature = judged
-        # Read one by one: each that is revised may change the clusters of the others.
-        row = self.connection.execute(select(Page).where(Page.id == kept.page_id)).first()
+        page = select(Page.id, Page.url, Page.document_hash, Page.content_hash, Page.decision)
+        row = self.connection.execute(page.where(Page.id == kept.page_id)).first()
         if row is None or row.document_hash != kept.document_hash or row.decision == "failed":
             return None
         content_hash = judged.content_hash(self.rules.min_words)
         if row.content_hash == content_hash:
             return None
-        if row.signature is not None:
-            rules = rules_of(self.connection, row.recipe_id, self.rules)
-            former = Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash)
-            leave(self.connection, row.id, former, rules)
+        former = former_of(self.connection, row.id, self.rules)
+        if former is not None:
+            leave(self.connection, row.id, *former)
         values = {"revised": now, "words": signature.words}
         match, decision = None, DecisionKind.EMPTY
         if content_hash is None:
