@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -52,8 +53,7 @@ _SITES = (
 def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], None]) -> None:
     """Make a new store at `url` and load the first `count` pages into it."""
     Store.open(url, recipe=RECIPE).close()
-    database = Database.open(url, create=True)
-    try:
+    with closing(Database.open(url, create=True)) as database:
         with database.write() as connection:
             crawl = crawl_id(connection, "bench fill")
         indexes = [
@@ -82,8 +82,6 @@ def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], 
             connection.execute(text(_VISITS))
             connection.execute(text(_SITES))
             connection.execute(text("ANALYZE"))
-    finally:
-        database.close()
 
 
 def _rows(

@@ -145,11 +145,7 @@ def _row(check: str, value: object, limit: object, passed: bool, *details: str) 
 
 
 def _pages_rows(
-    calm_found: Findings,
-    mixed: CrawlRun,
-    found: Findings,
-    normal: int,
-    hostile: int,
+    calm_found: Findings, mixed: CrawlRun, found: Findings, normal: int, hostile: int
 ) -> Iterator[Row]:
     right = normal - len(calm_found.wrong)
     yield _row("normal pages right, alone", right, normal, right == normal, *calm_found.wrong)

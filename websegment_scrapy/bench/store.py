@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,9 +104,8 @@ def measure(url: str, start: int, decisions: int, writers: int, batch: int, stor
 
 def answers(url: str, page_url: str) -> Answers:
     """Time the usual questions."""
-    database = queries.open_for_reading(url)
-    try:
-        spent = []
+    spent = []
+    with closing(queries.open_for_reading(url)) as database:
         for ask in (
             lambda: queries.summary(database),
             lambda: queries.clusters(database, limit=20),
@@ -114,15 +114,12 @@ def answers(url: str, page_url: str) -> Answers:
             began = time.perf_counter()
             ask()
             spent.append(time.perf_counter() - began)
-    finally:
-        database.close()
     return Answers(*spent)
 
 
 def stored_bytes(url: str) -> int:
     """Return the size of a store with all its indexes."""
-    database = Database.open(url)
-    try:
+    with closing(Database.open(url)) as database:
         if not database.is_postgresql:
             return Path(str(database.engine.url.database)).stat().st_size
         tables = ("pages", "page_keys", "visits", "sites", "crawls")
@@ -130,8 +127,6 @@ def stored_bytes(url: str) -> int:
         with database.read() as connection:
             size: int = connection.execute(text(f"SELECT {query}")).scalar_one()
             return size
-    finally:
-        database.close()
 
 
 def resident() -> float:

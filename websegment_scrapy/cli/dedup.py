@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import closing
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -111,23 +112,19 @@ def add_parser(
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question; return the exit status."""
-    database = queries.open_for_reading(args.database)
-    try:
-        with open_output(args.output) as out:
-            status: int = args.answer(database, args, out)
-    finally:
-        database.close()
+    with (
+        closing(queries.open_for_reading(args.database)) as database,
+        open_output(args.output) as out,
+    ):
+        status: int = args.answer(database, args, out)
     return status
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    database = Database.open(args.database, create=True)
-    try:
+    with closing(Database.open(args.database, create=True)) as database:
         found = migrate(database)
         with database.read() as connection:
             read_info(database, connection)
-    finally:
-        database.close()
     said = "is up to date"
     if found != SCHEMA_VERSION:
         said = f"migrated from schema version {found} to {SCHEMA_VERSION}"
@@ -136,26 +133,20 @@ def _migrate(args: argparse.Namespace) -> int:
 
 
 def _forget(args: argparse.Namespace) -> int:
-    database = _open_for_writing(args.database)
-    try:
+    with _open_for_writing(args.database) as database:
         before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
         count = lifecycle.forget(database, before)
-    finally:
-        database.close()
     print(f"{database.name}: {count} pages forgotten", file=sys.stderr)
     return 0
 
 
 def _merge(args: argparse.Namespace) -> int:
-    source = queries.open_for_reading(args.source)
-    try:
-        with source.read() as connection:
-            info = read_info(source, connection)
-        store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
-        with store:
-            brought = args.bring(source, store)
-    finally:
-        source.close()
+    info = queries.info_of(args.source)
+    with (
+        closing(queries.open_for_reading(args.source)) as source,
+        Store.open(args.database, recipe=info.recipe, similarity=info.similarity) as store,
+    ):
+        brought = args.bring(source, store)
     print(
         f"{store.database.name}: {brought.pages} pages and {brought.visits} visits of "
         f"{source.name}",
@@ -165,18 +156,15 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _vacuum(args: argparse.Namespace) -> int:
-    database = _open_for_writing(args.database)
-    try:
+    with _open_for_writing(args.database) as database:
         lifecycle.vacuum(database)
-    finally:
-        database.close()
     return 0
 
 
-def _open_for_writing(url: str) -> Database:
+def _open_for_writing(url: str) -> closing[Database]:
     """Open a database that exists."""
     queries.open_for_reading(url).close()
-    return Database.open(url, create=True)
+    return closing(Database.open(url, create=True))
 
 
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:

@@ -159,10 +159,7 @@ def _verdicts(database: str | None, hosts: Sequence[str]) -> dict[str, SiteVerdi
     from websegment_scrapy.store.queries import open_for_reading
     from websegment_scrapy.store.templates import read_verdict
 
-    with (
-        contextlib.closing(open_for_reading(database)) as opened,
-        opened.read() as connection,
-    ):
+    with contextlib.closing(open_for_reading(database)) as opened, opened.read() as connection:
         found = {host: read_verdict(connection, host) for host in hosts}
     return {host: verdict for host, verdict in found.items() if verdict is not None}
 

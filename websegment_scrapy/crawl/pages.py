@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.pool import AnalysisPool
 
-__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config"]
+__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "config_of", "enabled_config"]
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,19 @@ PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=No
 """The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
 
+_CONFIGS: WeakKeyDictionary[Crawler, Config] = WeakKeyDictionary()
+
+
+def config_of(crawler: Crawler) -> Config:
+    """Return the crawl's configuration, which its settings are read for once."""
+    if crawler not in _CONFIGS:
+        _CONFIGS[crawler] = Config.from_settings(crawler.settings)
+    return _CONFIGS[crawler]
+
+
 def enabled_config(crawler: Crawler) -> Config:
     """Return the crawl's configuration; a component that is switched off is not built."""
-    config = Config.from_settings(crawler.settings)
+    config = config_of(crawler)
     if not config.enabled:
         raise NotConfigured("WEBSEGMENT_ENABLED is off")
     return config
@@ -155,7 +165,7 @@ class PageRegistry:
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats is not None
-        config = Config.from_settings(crawler.settings)
+        config = config_of(crawler)
         self.crawler = crawler
         self.results = ItemResults(config, crawler.stats)
         self.sites: SiteVerdicts | None = None

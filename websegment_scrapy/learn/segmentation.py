@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.learn.boosting import fit_trees
-from websegment_scrapy.learn.examples import (
-    Example,
-    adjacent_examples,
-    pair_examples,
-    triplets,
-)
+from websegment_scrapy.learn.examples import Example, adjacent_examples, pair_examples, triplets
 from websegment_scrapy.learn.metric import fit_lmnn
 from websegment_scrapy.learn.regression import fit_logistic, spread_of
 from websegment_scrapy.measure.metrics import adjusted_rand_index
@@ -203,10 +198,7 @@ def _unseen_scores(
 
 
 def _fit(
-    examples: Sequence[Example],
-    scores: Sequence[RowScores],
-    chosen: Sequence[int],
-    seed: int,
+    examples: Sequence[Example], scores: Sequence[RowScores], chosen: Sequence[int], seed: int
 ) -> _Fit:
     pages = [examples[number] for number in chosen]
     rows = np.concatenate([page.measures.features.columns(METRIC_FEATURES) for page in pages])

@@ -199,17 +199,7 @@ class Batch:
         self._visited.append(
             visit.noted(page.id, self.now, kind, page.similarity, page.duplicate_of_id)
         )
-        return Decision(
-            kind,
-            visit.url,
-            page.id,
-            page.duplicate_of,
-            page.similarity,
-            page.representative,
-            page.first_seen,
-            None,
-            bool(page.was_revised),
-        )
+        return page.unchanged(visit.url)
 
     def _take_from_same(self, visit: VisitToDecide) -> None:
         """Let a new page that has the same bytes as another have the same content."""
@@ -276,11 +266,11 @@ class Batch:
             kind,
             visit.url,
             page_id,
-            None if match is None else match.url,
-            shown,
-            representative,
             self.now,
-            reason,
+            duplicate_of=None if match is None else match.url,
+            similarity=shown,
+            representative=representative,
+            reason=reason,
         )
 
     def _write(self) -> None:

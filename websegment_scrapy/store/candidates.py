@@ -138,11 +138,7 @@ class Candidates:
 
 
 def find_match(
-    connection: Connection,
-    signature: Signature,
-    rules: Rules,
-    own_id: int,
-    leaving: int = NO_PAGE,
+    connection: Connection, signature: Signature, rules: Rules, own_id: int, leaving: int = NO_PAGE
 ) -> Match | None:
     """Find what a content repeats among all pages but `own_id` and those of the cluster `leaving`.
 

@@ -139,7 +139,7 @@ class SingleVisit:
             page_id = page.id
             self._update(page_id, outcome)
         self._visit(page_id, kind, reason=reason)
-        return self._answer(kind, page_id, page, reason=reason)
+        return Decision(kind, self.url, page_id, self._first_seen(page), reason=reason)
 
     def _with_content(self, page: StoredPage | None) -> Decision:
         """Decide on a visit that found enough words."""
@@ -165,10 +165,11 @@ class SingleVisit:
         if revised:
             self._update(page_id, {"revised": self.now})
         self._visit(page_id, kind, shown, None if match is None else match.page_id, reason)
-        return self._answer(
+        return Decision(
             kind,
+            self.url,
             page_id,
-            page,
+            self._first_seen(page),
             similarity=shown,
             duplicate_of=None if match is None else match.url,
             representative=representative,
@@ -186,15 +187,7 @@ class SingleVisit:
             values["rendered"] = page.rendered
         self._update(page.id, {**values, **self._counted(page), **self.todo.hashes(page)})
         self._visit(page.id, DecisionKind.UNCHANGED, page.similarity, page.duplicate_of_id)
-        return self._answer(
-            DecisionKind.UNCHANGED,
-            page.id,
-            page,
-            similarity=page.similarity,
-            duplicate_of=page.duplicate_of,
-            representative=page.representative,
-            revised=bool(page.was_revised),
-        )
+        return page.unchanged(self.url)
 
     def _counted(self, page: StoredPage | None) -> Row:
         """Return the column that says whether the page's parts were counted."""
@@ -210,11 +203,7 @@ class SingleVisit:
         return match
 
     def _store(
-        self,
-        page: StoredPage | None,
-        signature: Signature,
-        match: Match | None,
-        kind: DecisionKind,
+        self, page: StoredPage | None, signature: Signature, match: Match | None, kind: DecisionKind
     ) -> tuple[int, str]:
         """Write a page's content, keys and cluster; return its id and its representative's URL."""
         values = {
@@ -259,29 +248,8 @@ class SingleVisit:
         noted = self.todo.noted(page_id, self.now, kind, similarity, duplicate_of_id, reason)
         self.connection.execute(_INSERT_VISIT, noted)
 
-    def _answer(
-        self,
-        kind: DecisionKind,
-        page_id: int,
-        page: StoredPage | None,
-        *,
-        similarity: float | None = None,
-        duplicate_of: str | None = None,
-        representative: str | None = None,
-        reason: str | None = None,
-        revised: bool = False,
-    ) -> Decision:
-        return Decision(
-            kind=kind,
-            url=self.url,
-            page_id=page_id,
-            duplicate_of=duplicate_of,
-            similarity=similarity,
-            representative=representative,
-            first_seen=self.now if page is None else page.first_seen,
-            reason=reason,
-            revised=revised,
-        )
+    def _first_seen(self, page: StoredPage | None) -> datetime:
+        return self.now if page is None else page.first_seen
 
 
 def _needed_lock(page: StoredPage | None, match: Match | None) -> ClusterLock:

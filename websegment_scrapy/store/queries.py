@@ -5,6 +5,7 @@ Every function reads in short transactions of its own, so crawls may write meanw
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Executable
 
+    from websegment_scrapy.store.schema import Info
     from websegment_scrapy.store.store import Store
 
 __all__ = [
     "changed",
     "clusters",
+    "info_of",
     "open_for_reading",
     "pages",
     "pairs",
@@ -68,6 +71,12 @@ def open_for_reading(url: str) -> Database:
         database.close()
         raise
     return database
+
+
+def info_of(url: str) -> Info:
+    """Read what the database at a URL was made for."""
+    with closing(open_for_reading(url)) as database, database.read() as connection:
+        return read_info(database, connection)
 
 
 def database_of(source: Store | Database) -> Database:
@@ -249,8 +258,7 @@ def pairs(source: Store | Database) -> Iterator[PairRow]:
     """Yield every near-duplicate with the page that it repeats, in order of first sight."""
     query = (
         select(
-            Page.id,
-            *_columns(PairRow, Page, duplicate_of=_Original.url, representative=_First.url),
+            Page.id, *_columns(PairRow, Page, duplicate_of=_Original.url, representative=_First.url)
         )
         .join(_Original, _Original.id == Page.duplicate_of_id)
         .join(_First, _First.id == Page.cluster_id)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
 
+from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.store.models import Page, Visit
 
 if TYPE_CHECKING:
@@ -73,6 +74,19 @@ class StoredPage(NamedTuple):
     """Since it was last seen."""
     duplicate_of: str | None
     representative: str | None
+
+    def unchanged(self, url: str) -> Decision:
+        """Return the decision on a visit that found the page as it is."""
+        return Decision(
+            DecisionKind.UNCHANGED,
+            url,
+            self.id,
+            self.first_seen,
+            duplicate_of=self.duplicate_of,
+            similarity=self.similarity,
+            representative=self.representative,
+            revised=bool(self.was_revised),
+        )
 
 
 class SameDocument(NamedTuple):

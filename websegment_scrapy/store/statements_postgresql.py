@@ -99,10 +99,7 @@ class PostgreSQLStatements(Statements):
         documents = {each.document_hash for each in wanted if each.document_hash is not None}
         stored, ids, twins, same, near = self._send(
             (f"{STORED} = ANY(%s::bytea[])", (urls,)),
-            (
-                "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
-                (len(wanted),),
-            ),
+            ("SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)", (len(wanted),)),
             (_TWINS, (_hexes(sorted(set(hashes))), self.recipe_id)),
             (_DOCUMENTS, (_hexes(sorted(documents)), NO_PAGE, self.recipe_id)),
             (_NEAR, (urls, _hexes(hashes), keys, self.recipe_id, limit, self.recipe_id)),

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy import bindparam, delete, select, text, update
 
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
 from websegment_scrapy.store.models import Page, Site, TemplateCount
@@ -61,7 +61,6 @@ __all__ = [
     "mark_unrevised",
     "read_verdict",
     "replace_counts",
-    "rows_of",
     "template_parts",
 ]
 
@@ -98,8 +97,7 @@ _COUNT = (
 _UNREVISED = (
     update(Site)
     .where(
-        Site.host.in_(bindparam("hosts", expanding=True)),
-        Site.revised_pages >= Site.template_pages,
+        Site.host.in_(bindparam("hosts", expanding=True)), Site.revised_pages >= Site.template_pages
     )
     .values(revised_pages=Site.template_pages - 1)
 )
@@ -109,7 +107,7 @@ _REPEATED = select(TemplateCount.part, TemplateCount.pages).where(
 )
 
 _ADD = "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages"
-_RECORDS = "json_to_recordset(%s::json) AS new(host text, part bigint, pages bigint, sample text)"
+_RECORDS = "json_populate_recordset(NULL::template_counts, %s::json) AS new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +307,3 @@ def _bound(connection: Connection, host: str, before: int, pages: int) -> None:
         halved = (TemplateCount.pages + 1) // 2
         connection.execute(update(TemplateCount).where(own).values(pages=halved))
     connection.execute(_COUNT, {"counted": host, "pages": pages})
-
-
-def rows_of(connection: Connection, host: str) -> int:
-    """Count a site's stored parts."""
-    query = select(func.count()).select_from(TemplateCount).where(TemplateCount.host == host)
-    return connection.execute(query).scalar_one()

@@ -9,7 +9,7 @@ from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.dedup.fingerprint import same_page
 from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
-from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
+from websegment_scrapy.store.record import canonical_url, clean, host_of, lock_of, shorten, url_key
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -118,9 +118,7 @@ class VisitToDecide:
     def locks(self) -> list[int]:
         """What the visit is alone with while it is decided: its URL, its document, its keys."""
         names = [self.key, self.record.document_hash]
-        return [int.from_bytes(name[:8], "little", signed=True) for name in names if name] + [
-            *self.keys
-        ]
+        return [*(lock_of(name) for name in names if name), *self.keys]
 
     @property
     def signature(self) -> Signature:
