@@ -102,19 +102,7 @@ class Analysis:
             "title": self.title,
             "rendered": self.rendered,
             "main_text": self.main_text,
-            "segments": [
-                {
-                    "id": segment.id,
-                    "role": segment.role,
-                    "templateness": segment.templateness,
-                    "xpaths": list(segment.xpaths),
-                    "box": list(segment.box),
-                    "words": segment.words,
-                    "links": segment.links,
-                    "text": segment.text,
-                }
-                for segment in self.segments
-            ],
+            "segments": [segment.to_dict() for segment in self.segments],
         }
 
 

@@ -108,9 +108,9 @@ def _rows(
             url = urls[offset]
             root = int(roots[offset])
             yield {
+                **dict.fromkeys(COLUMNS),
                 "id": number + 1,
                 "url": url,
-                "seen_url": None,
                 "url_key": url_key(url),
                 "host": hosts[offset],
                 "title": f"Page {number} about the number {number % 977}",
@@ -125,18 +125,14 @@ def _rows(
                 "engine": "justrules",
                 "model": "",
                 "rendered": False,
-                "render_error": None,
                 "http_status": 200,
-                "error": None,
                 "crawl_id": crawl,
                 "page_hash": hashes[offset],
                 "parts_counted": False,
                 "document_hash": url_key(url),
-                "fingerprint": None,
                 "first_seen": now,
                 "last_seen": now,
                 "last_changed": now,
-                "revised": None,
             }
         progress(stop)
 

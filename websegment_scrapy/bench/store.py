@@ -20,10 +20,11 @@ from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.queues import Queue
     from multiprocessing.synchronize import Barrier
 
-__all__ = ["Answers", "Cost", "answers", "measure", "resident", "run_all", "stored_bytes"]
+__all__ = ["Cost", "answers", "measure", "resident", "run_all", "stored_bytes"]
 
 WARM_UP = 4
 """Batches that each writer makes before the clock starts."""
@@ -69,15 +70,6 @@ class Cost:
     memory_growth_mib: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """How long the usual questions take, in seconds."""
-
-    summary: float
-    clusters: float
-    url: float
-
-
 def measure(url: str, start: int, decisions: int, writers: int, batch: int, stored: int) -> Cost:
     """Let processes decide the pages from `start` on, all at the same time."""
     share = decisions // writers
@@ -102,19 +94,20 @@ def measure(url: str, start: int, decisions: int, writers: int, batch: int, stor
     )
 
 
-def answers(url: str, page_url: str) -> Answers:
-    """Time the usual questions."""
-    spent = []
+def answers(url: str, page_url: str) -> dict[str, float]:
+    """Return how long the usual questions take, in seconds, by their columns."""
+    spent = {}
     with closing(queries.open_for_reading(url)) as database:
-        for ask in (
-            lambda: queries.summary(database),
-            lambda: queries.clusters(database, limit=20),
-            lambda: queries.story(database, page_url),
-        ):
+        questions: dict[str, Callable[[], object]] = {
+            "summary_s": lambda: queries.summary(database),
+            "clusters_s": lambda: queries.clusters(database, limit=20),
+            "url_s": lambda: queries.story(database, page_url),
+        }
+        for name, ask in questions.items():
             began = time.perf_counter()
             ask()
-            spent.append(time.perf_counter() - began)
-    return Answers(*spent)
+            spent[name] = time.perf_counter() - began
+    return spent
 
 
 def stored_bytes(url: str) -> int:

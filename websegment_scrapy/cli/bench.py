@@ -287,9 +287,7 @@ def _store_rows(
             "store": kind,
             "pages": size,
             "bytes_per_page": round(space),
-            "summary_s": asked.summary,
-            "clusters_s": asked.clusters,
-            "url_s": asked.url,
+            **asked,
         }
 
 

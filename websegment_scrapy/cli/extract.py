@@ -55,11 +55,4 @@ def run(args: argparse.Namespace) -> int:
 
 def extract_page(task: PageTask) -> Extraction:
     """Extract one page; runs in a worker process."""
-    return extract(
-        task.html,
-        url=task.url,
-        content_type=task.content_type,
-        engine=task.engine,
-        main_text=task.main_text,
-        markdown=task.markdown,
-    )
+    return extract(task.html, markdown=task.markdown, **task.options)

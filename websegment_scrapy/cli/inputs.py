@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -48,6 +48,12 @@ class PageTask:
     attributes: tuple[str, ...] = ()
     explain: bool = False
     markdown: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `analyze` and `extract` are told about it besides the document."""
+        names = ("url", "content_type", "engine", "main_text")
+        return {name: getattr(self, name) for name in names}
 
 
 def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+") -> None:

@@ -59,14 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def segment_page(task: PageTask) -> str:
     """Return the JSON line of one page; runs in a worker process."""
-    page = analyze(
-        task.html,
-        url=task.url,
-        content_type=task.content_type,
-        engine=task.engine,
-        main_text=task.main_text,
-        attributes=task.attributes,
-    )
+    page = analyze(task.html, attributes=task.attributes, **task.options)
     found = page.to_dict()
     if task.explain:
         found["explain"] = explain(page)

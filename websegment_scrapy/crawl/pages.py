@@ -27,6 +27,7 @@ from websegment_scrapy.store.record import canonical_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.pool import AnalysisPool
 
-__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "config_of", "enabled_config"]
+__all__ = [
+    "CrawledPage",
+    "PageRegistry",
+    "WithRegistry",
+    "add_seconds",
+    "config_of",
+    "enabled_config",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +75,19 @@ def enabled_config(crawler: Crawler) -> Config:
     if not config.enabled:
         raise NotConfigured("WEBSEGMENT_ENABLED is off")
     return config
+
+
+class WithRegistry:
+    """A middleware that needs nothing but the registry of the crawl's pages."""
+
+    def __init__(self, registry: PageRegistry) -> None:
+        self.registry = registry
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware for a crawl."""
+        enabled_config(crawler)
+        return cls(PageRegistry.of(crawler))
 
 
 def add_seconds(stats: StatsCollector, name: str, started: float) -> None:

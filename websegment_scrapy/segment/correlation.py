@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["CorrelationClustering", "cclus", "pair_probabilities"]
 
 TRIALS = 20
+"""Of which the best is kept."""
+
 SEED = 20_080_421
 
 MAX_UNITS = 1200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -67,6 +67,12 @@ class Segment:
     def is_mostly_links(self) -> bool:
         """Say whether at least half of the words are linked."""
         return self.words > 0 and self.linked_words >= MOSTLY_LINKS * self.words
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (see the documentation)."""
+        names = ("id", "role", "templateness", "xpaths", "box", "words", "links", "text")
+        values = {name: getattr(self, name) for name in names}
+        return values | {"xpaths": list(self.xpaths), "box": list(self.box)}
 
 
 def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:

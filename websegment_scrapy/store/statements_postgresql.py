@@ -74,10 +74,7 @@ WHERE page.id IN (SELECT page_id FROM near) AND page.recipe_id = %s"""
 
 
 class PostgreSQLStatements(Statements):
-    """PostgreSQL: statements are sent together, rows travel as JSON and numbers as array texts.
-
-    psycopg would write arrays in Python, which took longer than the server needs for all the rest.
-    """
+    """PostgreSQL: what is read is sent with what waits, what is written all at once."""
 
     def __init__(self, connection: Connection, recipe_id: int) -> None:
         super().__init__(connection, recipe_id)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.store.locks import ClusterLock
+from websegment_scrapy.store.models import Base, UtcDateTime
 from websegment_scrapy.store.statements import (
     CANDIDATE,
     DOCUMENT,
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteStatements"]
 
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
+_TIMES = {
+    column.name
+    for table in Base.metadata.tables.values()
+    for column in table.columns
+    if isinstance(column.type, UtcDateTime)
+}
 _LAST_ID = 2**63 - 1
 _DOCUMENT = DOCUMENT.format(document="?", mark="?")
 
@@ -126,9 +134,11 @@ class SQLiteStatements(Statements):
             sql = "INSERT INTO page_keys (key, page_id) VALUES (?, ?)"
             self._driver.executemany(sql, sorted(keys))
         if touched:
-            names = ",".join(f"{name}=:{name}" for name in touched[0] if name != "id")
-            sql = f"UPDATE pages SET {names}, error=NULL WHERE id=:id"
-            self._driver.executemany(sql, map(_with_times, touched))
+            names = [name for name in touched[0] if name != "id"]
+            sql = (
+                f"UPDATE pages SET {','.join(f'{name}=?' for name in names)}, error=NULL WHERE id=?"
+            )
+            self._driver.executemany(sql, _values(touched, [*names, "id"]))
         self._insert("visits", visits)
 
     def keep(self, kept: Sequence[Row]) -> None:
@@ -161,22 +171,22 @@ class SQLiteStatements(Statements):
 
     def _insert(self, table: str, rows: Sequence[Row], conflict: str = "") -> None:
         if rows:
-            names, marks = ",".join(rows[0]), ",".join(f":{name}" for name in rows[0])
-            sql = f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"
-            self._driver.executemany(sql, map(_with_times, rows))
+            names = tuple(rows[0])
+            marks = ",".join("?" * len(names))
+            sql = f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks}) {conflict}"
+            self._driver.executemany(sql, _values(rows, names))
 
 
-def _with_times(row: Row) -> Row:
-    """Write the times of a row as text."""
-    return {
-        name: _to_text(value) if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
+def _values(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the values of some columns of rows; times are written as text."""
+    pick = itemgetter(*names)
+    times = [name for name in names if name in _TIMES]
+    return [pick({**row, **{name: _to_text(row[name]) for name in times}}) for row in rows]
 
 
-def _to_text(value: datetime) -> str:
+def _to_text(value: datetime | None) -> str | None:
     # What strftime(_TIME) gives, in a fifth of the time; all times here are UTC.
-    return f"{value.isoformat(' ', 'microseconds')[:26]}Z"
+    return None if value is None else f"{value.isoformat(' ', 'microseconds')[:26]}Z"
 
 
 def _stored(row: Sequence[Any]) -> StoredPage:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.store.statements import Row
     from websegment_scrapy.store.visit import VisitToDecide
 
 __all__ = [
@@ -153,7 +154,7 @@ def count_parts(
     hosts = sorted(by_host)
     found = connection.execute(_COUNTED, {"hosts": hosts})
     counted = {row.host: row.template_pages for row in found}
-    rows: list[tuple[str, int, int, str]] = []
+    rows: list[Row] = []
     grown: dict[str, int] = {}
     for host in hosts:
         before = counted.get(host, 0)
@@ -215,7 +216,9 @@ def replace_counts(
     if own is None or own >= pages:
         return False
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-    _write(connection, [(host, part, count, sample or "") for part, count, sample in rows])
+    names = ("host", "part", "pages", "sample")
+    found = [(host, part, count, sample or "") for part, count, sample in rows]
+    _write(connection, [dict(zip(names, each, strict=True)) for each in found])
     connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
     return True
 
@@ -254,7 +257,7 @@ def _chosen(
     return chosen
 
 
-def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, int, str]]:
+def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[Row]:
     """Return the parts of a site's visits with how often each occurs, in ascending order."""
     counts: Counter[int] = Counter()
     samples: dict[int, str] = {}
@@ -263,10 +266,13 @@ def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, in
         counts.update(hashes)
         for part, sample in zip(hashes, visit.parts.samples, strict=False):
             samples.setdefault(part, sample)
-    return [(host, part, counts[part], clean(samples.get(part, ""))) for part in sorted(counts)]
+    return [
+        {"host": host, "part": part, "pages": count, "sample": clean(samples.get(part, ""))}
+        for part, count in sorted(counts.items())
+    ]
 
 
-def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) -> None:
+def _write(connection: Connection, rows: Sequence[Row]) -> None:
     """Add to the counts; the rows are in ascending order of their keys.
 
     Most parts are on one page only: a sample is kept from the second page on.
@@ -276,13 +282,12 @@ def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) ->
     if connection.dialect.name != "postgresql":
         connection.exec_driver_sql(
             "INSERT INTO template_counts (host, part, pages, sample) "
-            "VALUES (?1, ?2, ?3, CASE WHEN ?3 > 1 THEN ?4 END) "
-            f"{_ADD}, sample = coalesce(template_counts.sample, ?4)",
+            "VALUES (:host, :part, :pages, CASE WHEN :pages > 1 THEN :sample END) "
+            f"{_ADD}, sample = coalesce(template_counts.sample, :sample)",
             list(rows),
         )
         return
-    names = ("host", "part", "pages", "sample")
-    objects: Any = (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),)
+    objects: Any = (json.dumps(rows),)
     connection.exec_driver_sql(
         "INSERT INTO template_counts (host, part, pages) "
         f"SELECT host, part, pages FROM {_RECORDS} {_ADD}",
