@@ -23,12 +23,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, delete, select, text, update
+from sqlalchemy import bindparam, delete, select, update
 
 from websegment_scrapy.dedup.signature import similarities
 from websegment_scrapy.store.candidates import find_match
 from websegment_scrapy.store.clusters import in_cluster
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page, PageKey
 from websegment_scrapy.store.schema import read_recipe
 
@@ -178,8 +178,7 @@ def hand_over_all(
     """
     while True:
         with write() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+            lock_clusters(connection)
             recipe_id = connection.execute(
                 select(Page.recipe_id).where(Page.id == page_id)
             ).scalar_one()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select, update
 
 from websegment_scrapy.store.leaving import (
     WITHOUT_TEXT,
@@ -13,9 +13,10 @@ from websegment_scrapy.store.leaving import (
     hand_over_all,
     leave,
 )
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
-from websegment_scrapy.store.models import KeptPage, Page, Site, TemplateCount, Visit
+from websegment_scrapy.store.locks import lock_clusters
+from websegment_scrapy.store.models import KeptPage, Page, Site, Visit
 from websegment_scrapy.store.schema import read_info
+from websegment_scrapy.store.templates import clear_counts
 from websegment_scrapy.store.visit import Rules
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ def _rules(database: Database, connection: Connection) -> Rules:
 
 def _forget_some(database: Database, connection: Connection, before: datetime) -> int:
     rules = _rules(database, connection)
-    if database.is_postgresql:
-        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    lock_clusters(connection)
     old = connection.execute(
         select(Page.id, Page.host, Page.cluster_id)
         .where(Page.last_seen < before)
@@ -121,9 +121,7 @@ def _forget_counts(database: Database) -> None:
         counted = select(Site.host).where(Site.template_pages > 0, empty).with_for_update()
         hosts = sorted(connection.execute(counted).scalars())
         for host in hosts:
-            connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-            none = {"template_pages": 0, "revised_pages": 0}
-            connection.execute(update(Site).where(Site.host == host).values(**none))
+            clear_counts(connection, host)
 
 
 def vacuum(database: Database) -> None:

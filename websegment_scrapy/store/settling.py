@@ -23,12 +23,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import and_, or_, select, text, update
+from sqlalchemy import and_, or_, select, update
 
 from websegment_scrapy.dedup.signature import similarities
 from websegment_scrapy.store.clusters import MAX_PAGES_PER_KEY, in_cluster
 from websegment_scrapy.store.leaving import MEMBER, PLACE, Member, change_of, read_members
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page
 from websegment_scrapy.store.revision import Revision
 from websegment_scrapy.store.statements import Statements
@@ -83,8 +83,7 @@ def settle(store: Store, started: datetime, page_id: int, done: set[int]) -> lis
 
     def attempt() -> list[Revision]:
         with store.database.write() as connection:
-            if store.database.is_postgresql:
-                connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+            lock_clusters(connection)
             members = _component(connection, store.rules, page_id)
             done.update(member.id for member in members)
             if not 1 < len(members) <= MAX_COMPONENT:

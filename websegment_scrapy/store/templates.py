@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, select, text, update
+from sqlalchemy import bindparam, delete, select, update
 
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page, Site, TemplateCount
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.template.sitelevel import (
@@ -57,6 +57,7 @@ __all__ = [
     "SAMPLE",
     "WINDOW",
     "TemplatePart",
+    "clear_counts",
     "count_parts",
     "forget_site",
     "mark_unrevised",
@@ -228,14 +229,18 @@ def forget_site(connection: Connection, host: str) -> int:
 
     It waits for all decisions under way, as everything does that changes what they rest on.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    lock_clusters(connection)
     pages = connection.execute(_PAGES, {"host": host}).scalar() or 0
+    clear_counts(connection, host)
+    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
+    return pages
+
+
+def clear_counts(connection: Connection, host: str) -> None:
+    """Remove the counts of a site."""
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
     none = {"template_pages": 0, "revised_pages": 0}
     connection.execute(update(Site).where(Site.host == host).values(**none))
-    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
-    return pages
 
 
 def _chosen(
