@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "items": set(),
     "keeper": set(),
     "config": {"exceptions", "keeper"},
-    "model_files": {"exceptions"},
+    "model_files": {"exceptions", "trees"},
     "page": {"exceptions"},
     "template": {"model_files", "page"},
     "content": {"model_files", "trees", "page", "template"},

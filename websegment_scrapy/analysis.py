@@ -66,19 +66,7 @@ class Analysis(Findings):
         }
 
     def _segments(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": segment.id,
-                "role": segment.role,
-                "templateness": segment.templateness,
-                "xpaths": list(segment.xpaths),
-                "box": list(segment.box),
-                "words": segment.words,
-                "links": segment.links,
-                "text": segment.text,
-            }
-            for segment in self.segments
-        ]
+        return [segment.to_dict() for segment in self.segments]
 
     def report(self, *, segments: bool = True) -> Report:
         """Return what a crawl is told of the page, with its segments only if they are wanted."""

@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import CDPSession, Page
 
-__all__ = [
-    "Document",
-    "Navigation",
-    "Opening",
-    "Snapshot",
-    "WentOnError",
-]
+__all__ = ["Document", "Navigation", "Opening", "Snapshot", "WentOnError"]
 
 # Types of resources that nothing here needs ("Other" is icons, manifests, prefetches). Images may
 # have no declared size; the pattern of "EventSource" stops every fetch and XHR in Chromium 156.

@@ -77,9 +77,7 @@ class SegmentPipeline:
     async def open_spider(self) -> None:
         """Start the worker processes."""
         self.pool = AnalysisPool(
-            self.config.workers,
-            timeout=self.config.page_timeout,
-            memory=self.config.page_memory,
+            self.config.workers, timeout=self.config.page_timeout, memory=self.config.page_memory
         )
         self.registry.pool = self.pool
         self.ending.on_leave(self.pool.abandon)
@@ -188,14 +186,8 @@ class SegmentPipeline:
             return values | {"reason": outcome.reason, "engine": None}
         if isinstance(outcome, str):
             return values | {"reason": outcome}
-        values |= {
-            "main_text": outcome.main_text,
-            "title": outcome.title,
-            "words": outcome.words,
-            "page_words": outcome.page_words,
-            "engine": outcome.engine,
-            "rendered": outcome.rendered,
-        }
+        names = ("main_text", "title", "words", "page_words", "engine", "rendered")
+        values |= {name: getattr(outcome, name) for name in names}
         if self.with_segments:
             values["segments"] = outcome.segments_for_item()
         return values

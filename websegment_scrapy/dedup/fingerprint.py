@@ -79,13 +79,8 @@ class Fingerprint:
     others: frozenset[int]
 
     @classmethod
-    def of(cls, texts: Sequence[str], is_main: Sequence[bool]) -> Fingerprint:
-        """Make the fingerprint of a page from its blocks; those without words do not count."""
-        return cls.of_words([words(text) for text in texts], is_main)
-
-    @classmethod
-    def of_words(cls, blocks: Sequence[Sequence[str]], is_main: Sequence[bool]) -> Fingerprint:
-        """Make the fingerprint of a page from the words of its blocks."""
+    def of(cls, blocks: Sequence[Sequence[str]], is_main: Sequence[bool]) -> Fingerprint:
+        """Make the fingerprint of a page from its blocks' words; those without do not count."""
         if len(blocks) > MAX_BLOCKS:
             kept = [block for block, is_kept in zip(blocks, is_main, strict=True) if is_kept]
             blocks, is_main = [list(chain.from_iterable(kept))], [True]
@@ -180,7 +175,7 @@ def fingerprint_of(
             pieces[begin] if end == begin + 1 else list(chain.from_iterable(pieces[begin:end]))
         )
         kept.append(any(is_main[begin:end]))
-    return Fingerprint.of_words([*blocks, words(told)], [*kept, not any(kept)])
+    return Fingerprint.of([*blocks, words(told)], [*kept, not any(kept)])
 
 
 def _around(tree: PageTree) -> NDArray[np.bool_]:
