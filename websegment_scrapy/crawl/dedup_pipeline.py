@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import DropItem
 
-from websegment_scrapy.analysis import Analysis
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.revision import Reviser
@@ -20,6 +19,7 @@ from websegment_scrapy.crawl.writer import StoreWriter, Undecided
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.findings import Findings
 from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.store import PageRecord, Store
 
@@ -37,7 +37,7 @@ __all__ = ["DedupPipeline", "NearDuplicate", "Unchanged"]
 logger = logging.getLogger(__name__)
 
 _OF_ANALYSIS = {field.name for field in fields(PageRecord)} & {
-    field.name for field in fields(Analysis)
+    field.name for field in fields(Findings)
 }
 """What the store is told of a page as the analysis has it."""
 
