@@ -94,11 +94,11 @@ def test_a_worker_that_analyses_for_a_crawl_loads_no_scrapy() -> None:
 
 
 def test_a_task_that_takes_too_long_is_ended_and_the_next_one_runs() -> None:
-    with AnalysisPool(2, timeout=3, memory=200) as pool:
+    with AnalysisPool(2, timeout=8, memory=200) as pool:
         started = time.monotonic()
-        with pytest.raises(AnalysisError, match=r"longer than 3 s \(WEBSEGMENT_PAGE_TIMEOUT\)"):
+        with pytest.raises(AnalysisError, match=r"longer than 8 s \(WEBSEGMENT_PAGE_TIMEOUT\)"):
             pool.submit(sleep_for, 60).result()
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 30
         assert pool.submit(double, 4).result() == 8
 
 
