@@ -76,6 +76,27 @@ def test_pages_that_never_finish_come_as_plain_html_and_leave_nothing_open(tmp_p
     assert stats["scheduler/enqueued/disk"] == len(routes) + 1 + retried + 6
 
 
+def test_pages_that_were_held_up_by_another_get_the_browser_to_themselves(tmp_path):
+    built = "<script>document.body.append('built by script')</script>"
+    flood = (
+        "<script>const line = 'a'.repeat(1e4); setInterval(() => { for (let i = 0; i < 50; i++) "
+        "console.log(line); }, 5)</script>"
+    )
+    routes = {"/flood": PAGE.format(flood)}
+    routes |= {f"/{number}": Route(body=PAGE.format(built), delay=0.3) for number in range(12)}
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [site.url(path) for path in routes],
+            settings={"WEBSEGMENT_RENDER_TIMEOUT": 8, "WEBSEGMENT_RENDER_RETRIES": 1},
+        )
+    got = {url.removeprefix(site.url("")): item for url, item in result["by_url"].items()}
+    for path in routes.keys() - {"/flood"}:
+        assert "built by script" in got[path]["text"], (path, got[path], result["log"])
+    assert result["left"]["pages"] == 0
+    assert result["left"]["slots"] > 0
+
+
 def test_a_killed_browser_is_started_again_and_no_page_is_lost(tmp_path):
     routes = {f"/{n}": Route(body=PAGE.format(n), delay=0.1) for n in range(20)}
     with Site(routes) as site:

@@ -74,8 +74,10 @@ def _problem(
         return "no item"
     texts = [str(item["websegment"].get("main_text", "")) for item in items]
     if not all(map(article.is_in, texts)):
-        short = next(text for text in texts if not article.is_in(text))
-        return f"an item has another text: {short[:80]!r}"
+        text, item = next(
+            (text, item) for text, item in zip(texts, items, strict=True) if not article.is_in(text)
+        )
+        return f"an item has another text ({item['websegment']['render_error']}): {text[:40]!r}"
     if row is None:
         return "no row in the database"
     if row["title"] != article.title:

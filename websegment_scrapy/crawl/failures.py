@@ -8,6 +8,7 @@ __all__ = [
     "ElsewhereError",
     "NotAllowedError",
     "RenderBusyError",
+    "RenderHeldUpError",
     "RenderMemoryError",
     "RenderTimeoutError",
 ]
@@ -19,6 +20,10 @@ class RenderTimeoutError(WebsegmentError, TimeoutError):
 
 class RenderBusyError(RenderTimeoutError):
     """The same, and the page is still busy: it would use up another try as well."""
+
+
+class RenderHeldUpError(RenderTimeoutError):
+    """The same, and the browser itself did not answer meanwhile: a page held up all others."""
 
 
 class RenderMemoryError(WebsegmentError, MemoryError):

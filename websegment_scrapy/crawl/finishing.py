@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.crawl.navigation import Navigation, Snapshot
 
-__all__ = ["DataRequests", "capture_finished", "is_busy"]
+__all__ = ["DataRequests", "capture_finished", "what_is_busy"]
 
 DATA_RESOURCES = frozenset({"fetch", "xhr"})
 DATA_SECONDS = 3.0
@@ -99,19 +99,15 @@ async def _capture_settled(
             return snapshot
 
 
-async def is_busy(navigation: Navigation) -> bool:
-    """Say whether a page does not answer, although the browser does.
-
-    A browser that does not is held up by another page: this one may do better the next time.
-    """
-    answered = False
-    try:
-        for what in ("browser", "page"):
+async def what_is_busy(navigation: Navigation) -> Literal["browser", "page"] | None:
+    """Say who does not answer: the browser, which some page holds up, or only this page."""
+    what: Literal["browser", "page"]
+    for what in ("browser", "page"):
+        try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await navigation.ping(what)
-            answered = True
-    except TimeoutError:
-        return answered
-    except PlaywrightError:  # it is gone
-        return False
-    return False
+        except TimeoutError:
+            return what
+        except PlaywrightError:  # it is gone
+            return None
+    return None

@@ -20,6 +20,7 @@ from websegment_scrapy.crawl.failures import (
     ElsewhereError,
     NotAllowedError,
     RenderBusyError,
+    RenderHeldUpError,
     RenderMemoryError,
 )
 from websegment_scrapy.crawl.guard import Guard, PrivateAddressRefused
@@ -42,7 +43,8 @@ logger = logging.getLogger(__name__)
 HANDLER = "websegment_scrapy.crawl.handler.RenderHandler"
 PAGES_PER_CORE = 2  # one renders while the other waits for the network
 STATE_KEY = "_websegment_render"
-"""Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
+"""Meta key with the page's history in the browser: its URL, failures, whether it is given up, and
+whether it is to have the browser to itself."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
 NOT_AGAIN = (
@@ -143,6 +145,7 @@ class RenderMiddleware:
             "url": request.url,
             "failures": state["failures"] if state else 0,
             "plain": False,
+            "alone": bool(state and state.get("alone")),
         }
         request.meta["playwright"] = True
 
@@ -192,7 +195,8 @@ class RenderMiddleware:
             retry = self._retry_of(request, exception)
         if retry is not None:
             self.stats.inc_value("websegment/render/retried")
-            retry.meta[STATE_KEY] = {**state, "failures": failures}
+            alone = isinstance(exception, RenderHeldUpError)
+            retry.meta[STATE_KEY] = {**state, "failures": failures, "alone": alone}
             return retry
         return self._plain(request, failures, reason)
 

@@ -20,14 +20,16 @@ from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
 from websegment_scrapy.crawl.failures import (
     NotAllowedError,
     RenderBusyError,
+    RenderHeldUpError,
     RenderMemoryError,
     RenderTimeoutError,
 )
-from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, is_busy
+from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, what_is_busy
 from websegment_scrapy.crawl.guard import PrivateAddressRefused
 from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
 from websegment_scrapy.crawl.navigation import Navigation, Opening
+from websegment_scrapy.crawl.render import STATE_KEY
 from websegment_scrapy.crawl.responses import file_response, page_response
 from websegment_scrapy.crawl.rules import why_not
 
@@ -56,8 +58,9 @@ class Renderer(BrowsingHandler):
     - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, not counting the wait for its
       turn and for the browser's start; then it is closed and the download fails with
       `RenderTimeoutError`, or with `RenderBusyError` when it does not even answer: then it is not
-      tried again. One that takes more than ``WEBSEGMENT_RENDER_MEMORY`` fails with
-      `RenderMemoryError`.
+      tried again. When the browser itself did not answer, because some page held it up, it is
+      `RenderHeldUpError`, and the page has the browser to itself for its next try. One that takes
+      more than ``WEBSEGMENT_RENDER_MEMORY`` fails with `RenderMemoryError`.
     - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
     - The browser reaches the network through the `keeper` only, and private addresses only where
       ``WEBSEGMENT_PRIVATE_HOSTS`` names them.
@@ -86,30 +89,57 @@ class Renderer(BrowsingHandler):
         self.key = CaptureKey.of(crawler)
         self._pages: dict[Request, list[Page]] = {}
         self._navigations: dict[Request, Navigation] = {}
+        self._alone = asyncio.Lock()
+        self._held_up = float("-inf")
 
     async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
         page = request.meta.get("playwright_page")
         reused = page is not None and not page.is_closed()
+        places = 0
         if not reused:
             await self._replace_grown_browser(self._timeout + CLOSE_SECONDS)
-            await self._slots.acquire()
+            places = await self._take_places(alone=request.meta.get(STATE_KEY, {}).get("alone"))
         try:
             response = await self._render(request, spider)
-        except BaseException:
-            if not reused:
-                self._slots.release()
-            raise
-        page = request.meta.get("playwright_page")
-        if not reused:
-            if page is None or page.is_closed():
-                self._slots.release()
-            else:  # playwright_include_page: the place is the user's until the page is closed
+            page = request.meta.get("playwright_page")
+            if places and page is not None and not page.is_closed():
+                # playwright_include_page: the place is the user's until the page is closed
                 page.once("close", lambda *_: self._slots.release())
+                places -= 1
+        finally:
+            self._give_back(places)
         if response.url != request.url:
             reason = await why_not(self._crawler, request, response.url)
             if reason is not None:
                 raise NotAllowedError(reason)
         return response
+
+    async def _take_places(self, *, alone: bool) -> int:
+        """Wait for a place in the browser; return how many were taken.
+
+        A page that is to be alone takes all of them, as far as they come free in a page's time.
+        """
+        if not alone:
+            await self._slots.acquire()
+            return 1
+        taken = 0
+        try:
+            async with self._alone:  # two that wait for each other's places would wait for ever
+                await self._slots.acquire()
+                taken = 1
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._timeout):
+                        while taken < self._places:
+                            await self._slots.acquire()
+                            taken += 1
+        except BaseException:
+            self._give_back(taken)
+            raise
+        return taken
+
+    def _give_back(self, places: int) -> None:
+        for _ in range(places):
+            self._slots.release()
 
     async def _render(self, request: Request, spider: Spider | None) -> Response:
         """Render a page, again when the browser died under it."""
@@ -148,8 +178,14 @@ class Renderer(BrowsingHandler):
                 raise
             said = f"was not rendered within {self._timeout:g} s (WEBSEGMENT_RENDER_TIMEOUT)"
             navigation = self._navigations.get(request)
-            if navigation is not None and await is_busy(navigation):
+            # a page that was not even opened waited for the browser alone
+            busy = "browser" if navigation is None else await what_is_busy(navigation)
+            if busy == "page":
                 raise RenderBusyError(f"{request.url} {said} and is still busy") from error
+            if busy == "browser":
+                self._held_up = monotonic()
+            if started < self._held_up:
+                raise RenderHeldUpError(f"{request.url} {said}: the browser was busy") from error
             raise RenderTimeoutError(f"{request.url} {said}") from error
         else:
             return response
