@@ -17,7 +17,7 @@ from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.words import words_by_node
-from websegment_scrapy.segment.registry import LEARNED
+from websegment_scrapy.segment.registry import LEARNED, STRUCTURED
 from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
 from websegment_scrapy.template.hashes import HashedNodes, hash_nodes
 from websegment_scrapy.text.main_text import assign_roles, largest_segment, roles_by_templateness
@@ -118,6 +118,8 @@ def model_name(main_text: str, engine: str, layout: LayoutKind) -> str:
         return shipped_name("content", "any")
     if main_text == "pagelevel" or engine == "pagelevel":
         return shipped_name("templates", layout)
+    if engine in STRUCTURED:
+        return shipped_name("wps", layout)
     return shipped_name("segmentation", layout) if engine in LEARNED else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.registry import LEARNED, get_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -48,6 +48,7 @@ __all__ = [
     "SegmentationResult",
     "evaluate_segmentation",
     "gold_segments",
+    "gold_task",
     "label_page",
 ]
 
@@ -57,13 +58,17 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class GoldTask:
-    """A labelled page to measure; what a worker process gets."""
+    """A labelled page to measure; what a worker process gets.
+
+    ``types`` gives the type of each of its blocks, where it is known.
+    """
 
     html: str | bytes | Captured
     blocks: frozenset[str]
     engines: tuple[str, ...]
     leaves: Leaves
     rendered: bool
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +142,7 @@ def evaluate_segmentation(
                 except AnalysisError as error:
                     yield error
                 else:
-                    kept[page.name] = GoldTask(html, frozenset(page.blocks), others, leaves, render)
+                    kept[page.name] = gold_task(page, html, others, leaves, rendered=render)
                     yield kept[page.name]
 
     labelled: dict[str, PageLabels] = {}
@@ -165,6 +170,19 @@ def evaluate_segmentation(
     measured = {name: score_page(page) for name, page in labelled.items()}
     results = tuple(engine_result(name, engines[0], list(measured.values())) for name in engines)
     return SegmentationResult(render, leaves, folds, results, measured, failed, points)
+
+
+def gold_task(
+    page: LabelledPage,
+    html: bytes | Captured,
+    engines: tuple[str, ...] = (),
+    leaves: Leaves = "text",
+    *,
+    rendered: bool,
+) -> GoldTask:
+    """Put a labelled page and its document together."""
+    types = {block: kind for block, (_, kind) in page.blocks.items()}
+    return GoldTask(html, frozenset(page.blocks), engines, leaves, rendered, types)
 
 
 def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLabels:
