@@ -91,7 +91,16 @@ def test_the_result_is_the_same_in_every_run_and_survives_a_journey() -> None:
 
 def test_the_json_form_has_exactly_the_promised_keys() -> None:
     found = json.loads(json.dumps(analyze(HTML, url="http://x/", attributes=["href"]).to_dict()))
-    assert set(found) == {"url", "engine", "title", "rendered", "main_text", "segments", "leaves"}
+    assert set(found) == {
+        "url",
+        "engine",
+        "title",
+        "rendered",
+        "main_text",
+        "segments",
+        "groups",
+        "leaves",
+    }
     assert set(found["segments"][0]) == {
         "id",
         "role",
@@ -101,6 +110,8 @@ def test_the_json_form_has_exactly_the_promised_keys() -> None:
         "words",
         "links",
         "text",
+        "parent",
+        "informative",
     }
     assert set(found["leaves"][0]) == {
         "xpath",

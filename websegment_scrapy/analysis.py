@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.content.page_templates import PageTemplates
     from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.segment.hierarchy import Group
     from websegment_scrapy.segment.segments import Segment
     from websegment_scrapy.template.hashes import PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
@@ -62,6 +63,9 @@ class Analysis:
         can be opened, and what it tells machines when that is its main text.
     segments
         All segments, in document order.
+    groups
+        The groups that the segments were cut out of, the page first; none where the engine knows
+        no hierarchy.
     signature
         Min-hash signature of the main text.
     page_hash
@@ -93,6 +97,7 @@ class Analysis:
     parts: PageParts | None = None
     dossier: bytes | None = None
     document_hash: bytes = b""
+    groups: tuple[Group, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form of the page and its segments (see the documentation)."""
@@ -112,8 +117,14 @@ class Analysis:
                     "words": segment.words,
                     "links": segment.links,
                     "text": segment.text,
+                    "parent": segment.parent,
+                    "informative": segment.informative,
                 }
                 for segment in self.segments
+            ],
+            "groups": [
+                {"id": group.id, "parent": group.parent, "cut": group.cut, "box": list(group.box)}
+                for group in self.groups
             ],
         }
 
@@ -229,6 +240,7 @@ def analyze(
         page_words=page_words(tree, page.segments, page.words)
         + (0 if len(templates.main) else found.words),
         segments=page.segments,
+        groups=page.groups,
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
         fingerprint=fingerprint_of(tree, templates.main, told, page.words).to_bytes(),

@@ -19,6 +19,7 @@ from websegment_scrapy.evaluate.segmentation import (
     CurvePoint,
     GoldTask,
     PageLabels,
+    block_numbers,
     label_page,
 )
 from websegment_scrapy.measure.metrics import (
@@ -71,7 +72,7 @@ def labelled_example(name: str, task: GoldTask) -> Example:
 
     html = decode(task.html) if isinstance(task.html, bytes) else task.html
     tree = build_tree(html, attributes=(WSID,))
-    number = {block: position for position, block in enumerate(sorted(task.blocks))}
+    number = block_numbers(task.blocks)
     labelled = np.full(len(tree), -1, dtype=np.int32)
     for node, block in tree.attributes[WSID].items():
         labelled[node] = number.get(block, -1)

@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.evaluate.informative import (
+    InformativeScores,
+    informative_gold,
+    score_informative,
+)
 from websegment_scrapy.evaluate.segmentation_result import (
     CurvePoint,
     SegmentationResult,
@@ -26,6 +31,7 @@ from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.registry import LEARNED, get_engine
+from websegment_scrapy.segment.segments import relabel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +52,7 @@ __all__ = [
     "GoldTask",
     "PageLabels",
     "SegmentationResult",
+    "block_numbers",
     "evaluate_segmentation",
     "gold_segments",
     "gold_task",
@@ -81,6 +88,7 @@ class PageLabels:
     gold: NDArray[np.int32]
     found: dict[str, NDArray[np.int32]]
     milliseconds: dict[str, float]
+    informative: dict[str, InformativeScores] = field(default_factory=dict)
 
 
 def evaluate_segmentation(
@@ -189,7 +197,10 @@ def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLab
     """Put the results of two groups of engines on one page together, in the order asked for."""
     found, times = {**one.found, **two.found}, {**one.milliseconds, **two.milliseconds}
     return PageLabels(
-        one.gold, {name: found[name] for name in engines}, {name: times[name] for name in engines}
+        one.gold,
+        {name: found[name] for name in engines},
+        {name: times[name] for name in engines},
+        {**one.informative, **two.informative},
     )
 
 
@@ -207,24 +218,33 @@ def label_page(task: GoldTask, engine_of: Callable[[str], Segmenter] = get_engin
         counts &= tree.is_text[tree.leaves]
     if not counts.any():
         raise AnalysisError(f"no {task.leaves} leaf lies in a labelled block")
-    found, milliseconds = {}, {}
+    number = block_numbers(task.blocks)
+    types = {number[block]: kind for block, kind in task.types.items()}
+    content = informative_gold(tree, gold, counts, types)
+    found, milliseconds, informative = {}, {}, {}
     for name in task.engines:
         engine = engine_of(name)
         start = time.process_time()
         labels = engine.segment(tree)
         milliseconds[name] = 1000 * (parsing + time.process_time() - start)
         found[name] = labels[counts]
-    return PageLabels(gold[counts], found, milliseconds)
+        informative[name] = score_informative(tree, relabel(labels), content)
+    return PageLabels(gold[counts], found, milliseconds, informative)
+
+
+def block_numbers(blocks: frozenset[str]) -> dict[str, int]:
+    """Return a number for each block of a page, in the order of their ids."""
+    return {name: position for position, name in enumerate(sorted(blocks))}
 
 
 def gold_segments(tree: PageTree, blocks: frozenset[str]) -> NDArray[np.int32]:
-    """Return for each leaf the node of its nearest labelled ancestor, or -1.
+    """Return for each leaf the number of its nearest labelled ancestor, or -1.
 
     Every element of a labelled page has a ``data-wsid``; only those in ``blocks`` are labelled.
     An element that the parser split in two (tag soup) keeps its id, so the parts are one segment.
     """
     wsid = tree.attributes[WSID]
-    number = {name: position for position, name in enumerate(sorted(blocks))}
+    number = block_numbers(blocks)
     nearest = np.full(len(tree), -1, dtype=np.int32)
     for node, parent in enumerate(tree.parent.tolist()):
         own = number.get(wsid.get(node, ""), -1)

@@ -3,8 +3,9 @@
 The paper's annotators mark the segment that presents the major information of a page, and none on
 index pages. Our labelled pages have types of blocks instead. The informative segment is the
 ``Article`` or ``Content`` block that has, for itself alone, at least half of the words of all these
-blocks, and ``MIN_WORDS`` of them; a page of many teasers or short texts has none. A block has for
-itself what is in no block inside it, as everywhere (`evaluate.segmentation.gold_segments`).
+blocks, a fifth of the page's words, and ``MIN_WORDS`` of them; a page of many teasers or short
+texts has none. A block has for itself what is in no block inside it, as everywhere
+(`evaluate.segmentation.gold_segments`).
 
 It is found when one segment has exactly its leaves: neither is it a part of a larger segment, nor
 is it separated into several (section 7). Only leaves that are measured count.
@@ -25,6 +26,7 @@ __all__ = ["gold_informative", "is_found", "likeness"]
 
 TYPES = frozenset({"Article", "Content"})
 HALF = 0.5
+FIFTH = 0.2
 MIN_WORDS = 20
 
 
@@ -48,9 +50,10 @@ def gold_informative(
         if kind in TYPES
     }
     largest = max(total, key=lambda block: total[block], default=-1)
-    if largest < 0 or total[largest] < max(MIN_WORDS, HALF * sum(total.values())):
+    if largest < 0:
         return -1
-    return largest
+    least = max(MIN_WORDS, HALF * sum(total.values()), FIFTH * float(words.sum()))
+    return largest if total[largest] >= least else -1
 
 
 def is_found(informative: NDArray[np.bool_], labels: NDArray[np.int32]) -> bool:
