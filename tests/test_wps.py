@@ -224,6 +224,14 @@ def test_where_the_bound_bites_unlike_siblings_stay_apart(monkeypatch) -> None:
     assert graph.parts[0] == 3
     sizes = np.diff(graph.row_start)[graph.first[0] : graph.first[0] + 3]
     assert sizes.tolist() == [9, 1, 9]
+    assert graph.regions == 6  # of the two lists nothing is cut, of the division its two texts
+
+
+def test_the_whole_graph_is_bounded_too(monkeypatch) -> None:
+    monkeypatch.setattr(wps_graph, "MAX_BOUNDARIES", 7)
+    features = page_features(build_tree(PAGE * 3))
+    graph = build_wps_graph(features.skeleton, features.boxes)
+    assert 0 < graph.boundaries <= 7
 
 
 @pytest.mark.parametrize("engine", ["wps-margin", "wps-slack"])

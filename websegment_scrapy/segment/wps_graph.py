@@ -36,7 +36,7 @@ OVERLAP_PX = 3.0
 """What two boxes may overlap and still lie beside each other: lines of text do a little."""
 
 MAX_BOUNDARIES = 4000
-"""Vertices of a graph; the labelled pages have 442 at most."""
+"""Vertices of a graph; the labelled pages have 746 at most."""
 
 MAX_SEQUENCE = 1000
 """Boundaries of one region."""
@@ -167,10 +167,10 @@ class _Builder:
         return groups
 
     def limit(self, groups: list[list[int]], kind: int) -> list[list[int]]:
-        """Keep a sequence within the bounds by joining what is most alike.
+        """Keep a sequence within the bounds by joining what is alike.
 
-        Boundaries between siblings of other shapes (numbers of leaves and of children) are kept
-        first, then those with the widest gaps; of equal ones the first.
+        Boundaries between siblings of the same shape (numbers of leaves and of children) go, for
+        they are rows of one list; of the others those with the widest gaps are kept.
         """
         most = min(MAX_SEQUENCE, MAX_BOUNDARIES - len(self.above))
         if len(groups) - 1 <= most:
@@ -181,8 +181,9 @@ class _Builder:
             end = max(self.boxes[row][axis + 2] for row in one)
             gap = min(self.boxes[row][axis] for row in two) - end
             alike = [self.shape[row] for row in one] == [self.shape[row] for row in two]
-            worth.append((alike, -gap, number))
-        kept = {number for _, _, number in sorted(worth)[:most]}
+            if not alike:
+                worth.append((-gap, number))
+        kept = {number for _, number in sorted(worth)[:most]}
         joined = [list(groups[0])]
         for number, group in enumerate(groups[1:]):
             if number in kept:
@@ -202,8 +203,9 @@ def build_wps_graph(skeleton: Skeleton, boxes: NDArray[np.float64]) -> WpsGraph:
     """Find the candidate boundaries of a page.
 
     The graph is bounded: breadth first, a region of more than ``MAX_SEQUENCE`` boundaries, or of
-    more than are left of ``MAX_BOUNDARIES``, joins the siblings that are most alike. Depths that
-    no boundary is left for stay whole.
+    more than are left of ``MAX_BOUNDARIES``, joins the siblings that are alike; what was joined may
+    be cut on the next level, if it has few enough boundaries. Depths that no boundary is left for
+    stay whole.
 
     Parameters
     ----------
