@@ -13,7 +13,7 @@ PYTHON = $(shell for name in python3 python3.14 python3.13 python3.12 python3.11
 	&& { command -v "$$name"; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs floors lint format clean
+.PHONY: help demo test check docs floors lint format clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
@@ -28,6 +28,9 @@ test: .venv/installed ## check style and types, then run all tests (needs a brow
 	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
 	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile
+
+check: lint ## check style and types, and run the tests that are done in a minute
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
 
 docs: .venv/installed ## build the documentation as a site, in site/; warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean --quiet

@@ -89,6 +89,16 @@ def test_the_result_is_the_same_in_every_run_and_survives_a_journey() -> None:
     assert travelled.signature == first.signature
 
 
+def test_a_crawl_is_told_the_same() -> None:
+    page = analyze(HTML, url="http://x/", parts=True)
+    report = page.report()
+    assert report.segments_for_item() == page.to_dict()["segments"]
+    assert report.segments_for_item()[0] is not report.segments_for_item()[0]
+    assert page.report(segments=False).segments == ""
+    for name in ("url", "title", "main_text", "signature", "dossier", "fingerprint", "words"):
+        assert getattr(report, name) == getattr(page, name)
+
+
 def test_the_json_form_has_exactly_the_promised_keys() -> None:
     found = json.loads(json.dumps(analyze(HTML, url="http://x/", attributes=["href"]).to_dict()))
     assert set(found) == {

@@ -22,11 +22,12 @@ CORE = ("page", "template", "content", "segment", "text", "dedup")
 MAY_IMPORT: dict[str, set[str]] = {
     "exceptions": set(),
     "shielding": set(),
+    "deadlines": set(),
     "trees": set(),
     "items": set(),
     "keeper": set(),
     "config": {"exceptions", "keeper"},
-    "model_files": {"exceptions"},
+    "model_files": {"exceptions", "trees"},
     "page": {"exceptions"},
     "template": {"model_files", "page"},
     "content": {"model_files", "trees", "page", "template"},
@@ -34,15 +35,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"exceptions", "page", "template", "content", "segment"},
     "dedup": {"page"},
     "judging": {"model_files", *CORE},
-    "analysis": {"config", "exceptions", *CORE, "judging"},
+    "findings": {"template", "dedup"},
+    "analysis": {"config", "exceptions", *CORE, "judging", "findings"},
     "extraction": {"config", *CORE, "judging"},
     "frames": {"exceptions"},
     "worker": {"exceptions", "analysis", "frames"},
-    "pool": {"exceptions", "shielding", "frames"},
+    "pool": {"exceptions", "shielding", "deadlines", "frames"},
+    "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis"},
     "store": {"exceptions", "template", "dedup"},
     "crawl": {
         "exceptions", "shielding", "items", "keeper", "config", "page", "template", "segment",
-        "dedup", "analysis", "pool", "store",
+        "dedup", "findings", "pool", "tasks", "store",
     },
     "addon": {"config", "crawl"},
     "measure": {"exceptions", "page", "crawl"},
@@ -111,7 +114,9 @@ def test_everybody_imports_only_what_it_may(place: str) -> None:
     assert not unused, f"{place} imports none of {unused}: do not allow it"
 
 
-@pytest.mark.parametrize("place", [*CORE, "judging", "analysis", "extraction", "keeper"])
+@pytest.mark.parametrize(
+    "place", [*CORE, "judging", "findings", "analysis", "extraction", "tasks", "keeper"]
+)
 def test_the_core_knows_neither_scrapy_nor_browsers_nor_databases(place: str) -> None:
     for path in modules()[place]:
         assert not {name.split(".")[0] for name in imports(path)} & FOREIGN, path

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.skeleton import build_skeleton
 from websegment_scrapy.segment import correlation
-from websegment_scrapy.segment.correlation import CorrelationClustering, cclus, objective
+from websegment_scrapy.segment.correlation import CorrelationClustering, cclus
 from websegment_scrapy.segment.segments import relabel
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -23,6 +23,14 @@ def random_together(rng: np.random.Generator, count: int) -> np.ndarray:
     together = np.triu(values, 1) + np.triu(values, 1).T
     np.fill_diagonal(together, 1.0)
     return together
+
+
+def objective(together: np.ndarray, labels: np.ndarray) -> float:
+    """Return the cost of a partition (GCuts, section 4.1)."""
+    same = labels[:, None] == labels[None, :]
+    cost = np.where(same, 1.0 - together, together)
+    np.fill_diagonal(cost, 0.0)
+    return float(cost.sum() / 2)
 
 
 def partitions(count: int) -> list[np.ndarray]:

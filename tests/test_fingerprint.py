@@ -19,14 +19,20 @@ from websegment_scrapy.dedup.fingerprint import (
     same_page,
 )
 from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.words import words
 
 BODY = [prose(number, 60) for number in range(6)]
+
+
+def of_texts(texts: list[str], is_main: list[bool]) -> Fingerprint:
+    """Make the fingerprint of a page from the texts of its blocks."""
+    return Fingerprint.of([words(text) for text in texts], is_main)
 
 
 def stored(texts: str, main: str) -> bytes:
     """Make the fingerprint of a page whose blocks are words; ``main`` names those of main text."""
     blocks = texts.split()
-    return Fingerprint.of(blocks, [block in main.split() for block in blocks]).to_bytes()
+    return of_texts(blocks, [block in main.split() for block in blocks]).to_bytes()
 
 
 def test_text_that_only_one_visit_took_for_main_text_is_no_change() -> None:
@@ -55,16 +61,14 @@ def test_text_that_leaves_enters_or_moves_in_the_main_text_is_a_change(texts, ma
 
 def test_which_of_several_equal_texts_is_main_text_does_not_matter() -> None:
     texts = ["new", "lamp", "new", "chair"]
-    one = Fingerprint.of(texts, [True, True, False, True]).to_bytes()
-    assert same_page(one, Fingerprint.of(texts, [False, True, True, True]).to_bytes())
-    assert not same_page(
-        one, Fingerprint.of(["new", "chair", "new", "lamp"], [True] * 4).to_bytes()
-    )
+    one = of_texts(texts, [True, True, False, True]).to_bytes()
+    assert same_page(one, of_texts(texts, [False, True, True, True]).to_bytes())
+    assert not same_page(one, of_texts(["new", "chair", "new", "lamp"], [True] * 4).to_bytes())
 
 
 def test_case_spaces_and_punctuation_are_no_change() -> None:
-    one = Fingerprint.of(["It's  nine", "|"], [True, False])
-    assert one == Fingerprint.of(["IT’S nine!"], [True])
+    one = of_texts(["It's  nine", "|"], [True, False])
+    assert one == of_texts(["IT’S nine!"], [True])
 
 
 def test_pages_without_main_text_are_the_same_whatever_else_they_say() -> None:
@@ -99,7 +103,7 @@ def test_what_is_missing_broken_or_of_another_version_is_never_the_same_page() -
 def test_a_page_of_very_many_blocks_counts_by_its_main_text_alone() -> None:
     def of(text: str, menu: str) -> bytes:
         texts = [f"{menu} {number}" for number in range(MAX_BLOCKS)] + [text]
-        return Fingerprint.of(texts, [False] * MAX_BLOCKS + [True]).to_bytes()
+        return of_texts(texts, [False] * MAX_BLOCKS + [True]).to_bytes()
 
     assert len(of("body", "menu")) == 10
     assert same_page(of("body", "menu"), of("body", "other"))
@@ -146,6 +150,26 @@ def test_a_footer_that_is_taken_for_main_text_is_edited_without_a_change_of_the_
     assert not same_page(of("text", long, long), of("text", long + " more", long + " more")), (
         "no end"
     )
+
+
+@pytest.mark.parametrize(
+    ("open_tag", "link", "same"),
+    [
+        ('<div class="portlet" id="p-navigation">', "href=/x", True),
+        ('<div class="site_footer">', "", True),
+        ('<div class="menu">', "", False),
+        ('<article class="menu">', "href=/x", False),
+        ('<div class="unavoidable submenus">', "href=/x", False),
+    ],
+    ids=["navigation", "footer", "a restaurant's menu", "an article", "other words"],
+)
+def test_what_is_called_navigation_or_footer_belongs_to_the_frame(open_tag, link, same) -> None:
+    def of(entry: str) -> bytes:
+        closing = open_tag[: open_tag.index(" ")].replace("<", "</") + ">"
+        tree = build_tree(f"<p>{BODY[0]}</p>{open_tag}<a {link}>{entry}</a>{closing}")
+        return fingerprint_of(tree, tree.texts).to_bytes()
+
+    assert same_page(of("soup of the day"), of("fish of the day")) is same
 
 
 @pytest.mark.browser

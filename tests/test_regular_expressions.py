@@ -10,7 +10,6 @@ import ast
 import importlib
 import pkgutil
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import websegment_scrapy
+from tests.timing import grows_linearly, takes_under
 from websegment_scrapy.page import markup, words
 from websegment_scrapy.page.capture import Captured
 
@@ -26,11 +26,6 @@ PACKAGE = Path(websegment_scrapy.__file__).parent
 SIZES = (20_000, 200_000)
 MOST_SECONDS = 1.0
 """For the larger of them; most take a hundredth of it."""
-
-MOST_GROWTH = 40
-"""Ten times as long a text may take ten times as long; with a square it would be a hundred."""
-
-MEASURABLE = 0.004
 
 Text = tuple[str, str, str]
 
@@ -58,6 +53,7 @@ CASES: dict[str, Case] = {
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
     "cli.output._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
     "cli.output._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
+    "dedup.fingerprint._NAMED": case("nav", "footer ", "menu-", "navigatio", "footernav", "a"),
     "measure.metrics._WORD": case(*WORDS, how="findall"),
     "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
     "text.markdown._MEANS_SOMETHING": case(
@@ -73,6 +69,7 @@ CASES: dict[str, Case] = {
         "display", "display ", "display:", ("display", " ", ""), ("display:", " ", "x"),
         "visibility: hid", ("visibility:", " ", "h"), "d",
     ),
+    "page.markup._TAG": case("<", "< ", "</a", "a"),
     "page.capture._COORDINATE": case("1", "-", "-1", "1 ", how="fullmatch"),
     "page.capture._MARK": case("a", "0", how="fullmatch"),
     "page.decode._TAG": case("<", "a", "< <"),
@@ -183,7 +180,7 @@ def test_a_pattern_takes_linear_time(name: str) -> None:
     for start, unit, end in worst.texts:
         if worst.limit is not None:
             text = (start + unit * worst.limit)[: worst.limit - len(end)] + end
-            assert _seconds(pattern, worst.how, text) < 0.001, (name, start, unit, end)
+            assert takes_under(0.001, _use(pattern, worst.how, text)), (name, start, unit, end)
             continue
         _check(pattern, worst.how, (start, unit, end))
 
@@ -197,26 +194,21 @@ def test_the_patterns_of_words_take_linear_time(number: int, unit: str) -> None:
 @pytest.mark.parametrize("name", ["script", "style", "textarea", "title"])
 @pytest.mark.parametrize("unit", ["</{}", "</{} ", "<{}>", " "])
 def test_the_ends_of_raw_elements_are_found_in_linear_time(name: str, unit: str) -> None:
-    def depth(size: int) -> float:
+    def depth(size: int) -> Callable[[], object]:
         text = f"<{name}>" + unit.format(name) * (size // len(unit))
-        began = time.process_time()
-        markup.limit_depth(text)
-        return time.process_time() - began
+        return lambda: markup.limit_depth(text)
 
-    assert _grows_linearly(depth)
+    assert grows_linearly(depth, SIZES, MOST_SECONDS)
 
 
 @pytest.mark.parametrize(
     "unit", [' data-ws-ab-box="', ' data-ws-ab-box="1"', " data-ws-ab-box=", '"']
 )
 def test_a_capture_is_taken_out_in_linear_time(unit: str) -> None:
-    def plain(size: int) -> float:
-        captured = Captured(unit * (size // len(unit)), "ab")
-        began = time.process_time()
-        captured.plain()
-        return time.process_time() - began
+    def plain(size: int) -> Callable[[], object]:
+        return Captured(unit * (size // len(unit)), "ab").plain
 
-    assert _grows_linearly(plain)
+    assert grows_linearly(plain, SIZES, MOST_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -296,24 +288,15 @@ def _is_imported(path: str, name: str) -> bool:
 def _check(pattern: re.Pattern[str], how: str, text: Text, sizes: tuple[int, int] = SIZES) -> None:
     start, unit, end = text
 
-    def seconds(size: int) -> float:
-        return _seconds(pattern, how, start + unit * (size // len(unit)) + end)
+    def use(size: int) -> Callable[[], object]:
+        return _use(pattern, how, start + unit * (size // len(unit)) + end)
 
-    assert _grows_linearly(seconds, sizes), (pattern.pattern, how, text)
-
-
-def _grows_linearly(seconds: Callable[[int], float], sizes: tuple[int, int] = SIZES) -> bool:
-    small, large = (min(seconds(size) for _ in range(2)) for size in sizes)
-    return large < MOST_SECONDS and (large < MEASURABLE or large < MOST_GROWTH * max(small, 1e-4))
+    assert grows_linearly(use, sizes, MOST_SECONDS), (pattern.pattern, how, text)
 
 
-def _seconds(pattern: re.Pattern[str], how: str, text: str) -> float:
-    began = time.process_time()
+def _use(pattern: re.Pattern[str], how: str, text: str) -> Callable[[], object]:
     if how == "sub":
-        pattern.sub("", text)
-    elif how == "finditer":
-        for _ in pattern.finditer(text):
-            pass
-    else:
-        getattr(pattern, how)(text)
-    return time.process_time() - began
+        return lambda: pattern.sub("", text)
+    if how == "finditer":
+        return lambda: sum(1 for _ in pattern.finditer(text))
+    return lambda: getattr(pattern, how)(text)

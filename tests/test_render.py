@@ -20,8 +20,7 @@ from scrapy.utils.test import get_crawler
 
 from tests.site import Route, Site
 from websegment_scrapy.config import Config
-from websegment_scrapy.crawl.handler import render_settings
-from websegment_scrapy.crawl.render import RenderedResponse, RenderMiddleware
+from websegment_scrapy.crawl.render import RenderedResponse, RenderMiddleware, render_settings
 from websegment_scrapy.page.capture import Captured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,7 +113,7 @@ def run_plan(plan_path: str, out_path: str) -> None:
     left: dict[str, int] = {}
 
     def at_close() -> None:
-        handler = crawler.engine.downloader.handlers._handlers["http"]
+        handler = crawler.engine.downloader.handlers._handlers["http"].renderer()
         left["pages"] = handler._get_total_page_count()
         left["contexts"] = len(handler.context_wrappers)
         left["slots"] = handler._slots._value

@@ -27,6 +27,7 @@ from websegment_scrapy.analysis import analyze, judge_again
 from websegment_scrapy.dedup.fingerprint import Fingerprint
 from websegment_scrapy.dedup.signature import signature_of
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.page.words import words
 from websegment_scrapy.store import PageRecord, Store
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.lifecycle import forget
@@ -326,7 +327,7 @@ def seen(number: int, text: str, *, rendered: bool, blocks: str = "") -> PageRec
         words=signature.words,
         signature=signature,
         rendered=rendered,
-        fingerprint=Fingerprint.of(main, [True] * len(main)).to_bytes(),
+        fingerprint=Fingerprint.of([words(text) for text in main], [True] * len(main)).to_bytes(),
         page_hash=signature.content_hash,
     )
 

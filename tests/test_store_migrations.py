@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from datetime import UTC, datetime
 from multiprocessing.synchronize import Barrier
+from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from sqlalchemy import inspect, text
 
 from tests.test_store_support import MINHASH, query, record, stored_clusters, words_of
@@ -16,7 +19,7 @@ from websegment_scrapy.dedup.signature import signature_of
 from websegment_scrapy.exceptions import StoreMismatch
 from websegment_scrapy.store import Database, Store
 from websegment_scrapy.store.integrity import integrity
-from websegment_scrapy.store.migrations import upgrade
+from websegment_scrapy.store.migrations import VERSION_TABLE, _config, upgrade, versions
 from websegment_scrapy.store.models import SCHEMA_VERSION
 from websegment_scrapy.store.queries import open_for_reading, story, summary
 from websegment_scrapy.store.record import url_key
@@ -164,6 +167,64 @@ def test_a_migrated_database_has_the_shape_of_a_new_one(
             new_url = old_url.partition("&options=")[0] + "&options=-csearch_path%3Dfresh"
     with Store.open(new_url, recipe=MINHASH) as store:
         assert shape(store.database) == migrated
+
+
+def version_table(database: Database) -> Any:
+    inspector = inspect(database.engine)
+    with database.read() as connection:
+        return (
+            [
+                (each["name"], str(each["type"]), each["nullable"], each["default"])
+                for each in inspector.get_columns(VERSION_TABLE)
+            ],
+            inspector.get_pk_constraint(VERSION_TABLE),
+            inspector.get_indexes(VERSION_TABLE),
+            connection.execute(text(f"SELECT * FROM {VERSION_TABLE}")).all(),
+        )
+
+
+def test_a_new_database_has_the_version_that_alembic_would_note(database_url: str) -> None:
+    with Store.open(database_url, recipe=MINHASH) as store:
+        ours = version_table(store.database)
+        with store.database.write() as connection:
+            connection.execute(text(f"DROP TABLE {VERSION_TABLE}"))
+            command.stamp(_config(connection), str(SCHEMA_VERSION))
+        assert version_table(store.database) == ours
+
+
+def test_a_version_that_was_left_over_is_replaced(database_url: str) -> None:
+    database = Database.open(database_url, create=True)
+    with database.write() as connection:
+        command.stamp(_config(connection), "1")
+    database.close()
+    with Store.open(database_url, recipe=MINHASH) as store:
+        assert version_table(store.database)[-1] == [(str(SCHEMA_VERSION),)]
+
+
+LATER = """\
+from alembic import op
+
+revision = "{version}"
+down_revision = "{before}"
+
+
+def upgrade():
+    op.execute("CREATE TABLE later (id INTEGER)")
+"""
+
+
+def test_a_new_database_can_be_migrated_later(database_url: str, tmp_path: Path) -> None:
+    """To a version of which this one knows nothing."""
+    later = LATER.format(version=SCHEMA_VERSION + 1, before=SCHEMA_VERSION)
+    (tmp_path / "later.py").write_text(later)
+    with Store.open(database_url, recipe=MINHASH) as store:
+        with store.database.write() as connection:
+            config = _config(connection)
+            folders = [str(Path(versions.__file__).parent), str(tmp_path)]
+            config.set_main_option("version_locations", os.pathsep.join(folders))
+            command.upgrade(config, str(SCHEMA_VERSION + 1))
+        assert version_table(store.database)[-1] == [(str(SCHEMA_VERSION + 1),)]
+        assert inspect(store.database.engine).has_table("later")
 
 
 def test_readers_ask_for_the_migration_and_the_command_does_it(

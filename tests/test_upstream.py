@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 from lxml import etree
 from scrapy.core.downloader import Downloader, Slot
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.core.engine import ExecutionEngine, _Slot
 from scrapy.crawler import AsyncCrawlerRunner, Crawler, CrawlerRunner
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
@@ -45,6 +46,7 @@ from websegment_scrapy.crawl.browsing import BrowsingHandler
 from websegment_scrapy.crawl.driver import NODE_VARIABLE, _bundled_node
 from websegment_scrapy.crawl.handler import RenderHandler
 from websegment_scrapy.crawl.provider import KeptBrowserProvider
+from websegment_scrapy.crawl.renderer import Renderer
 
 PACKAGE = Path(websegment_scrapy.__file__).parent
 ROOT = PACKAGE.parent
@@ -54,8 +56,7 @@ TRIED = "0.0.48"
 
 METHODS = {
     "__init__": ("self crawler", "browsing.BrowsingHandler.__init__"),
-    "from_crawler": ("crawler", "browsing.BrowsingHandler.from_crawler"),
-    "download_request": ("self request", "browsing.BrowsingHandler.download_request"),
+    "download_request": ("self request", "handler.RenderHandler.download_request"),
     "close": ("self", "handler.RenderHandler.close"),
     "_launch": ("self", "browsing.BrowsingHandler._launch and _ensure_browser"),
     "_maybe_launch_browser": ("self", "browsing.BrowsingHandler._ensure_browser"),
@@ -71,18 +72,17 @@ METHODS = {
     "_get_total_page_count": ("self", "browsing.BrowsingHandler._open_page"),
     "_set_stats_max_concurrent_page_count": ("self count", "browsing.BrowsingHandler._open_page"),
     "_close": ("self", "browsing.BrowsingHandler._close"),
-    "_download_request": ("self request spider", "handler.RenderHandler._download_request"),
-    "_apply_page_methods": ("self page request spider", "handler.RenderHandler._load"),
+    "_download_request": ("self request spider", "renderer.Renderer._download_request"),
+    "_apply_page_methods": ("self page request spider", "renderer.Renderer._load"),
     "_make_request_handler": (
         "self context_name method url headers body encoding spider initial_request_done",
-        "handler.RenderHandler._route",
+        "renderer.Renderer._route",
     ),
 }
 """Methods of scrapy-playwright's handler: the parameters, and who overrides or calls it."""
 
 COROUTINES = set(METHODS) - {
     "__init__",
-    "from_crawler",
     "_get_total_page_count",
     "_set_stats_max_concurrent_page_count",
     "_make_request_handler",
@@ -98,15 +98,15 @@ CALLERS = {
 """Overridden methods, and the methods of scrapy-playwright that have to call them."""
 
 ATTRIBUTES = {
-    "_crawler": "handler.RenderHandler._render_once",
-    "abort_request": "handler.RenderHandler._load",
+    "_crawler": "renderer.Renderer._render_once",
+    "abort_request": "renderer.Renderer._load",
     "browser": "browsing.BrowsingHandler._close_browser",
     "browser_provider": "browsing.BrowsingHandler.keeper",
     "browser_provider_cls": "browsing.BrowsingHandler.__init__",
     "config": "browsing.BrowsingHandler.__init__",
     "context_launch_lock": "browsing.BrowsingHandler._open_page",
     "context_wrappers": "browsing.BrowsingHandler._open_page",
-    "process_request_headers": "handler.RenderHandler.__init__",
+    "process_request_headers": "renderer.Renderer.__init__",
     "stats": "browsing.BrowsingHandler._open_page",
 }
 """Attributes of scrapy-playwright's handler, and where they are used."""
@@ -125,9 +125,9 @@ FUNCTIONS = {
     "_maybe_execute_page_init_callback": "page request context_name spider",
     "_set_redirect_meta": "request response",
 }
-"""Of ``scrapy_playwright._utils``; all are called in handler.RenderHandler._load by keyword."""
+"""Of ``scrapy_playwright._utils``; all are called in renderer.Renderer._load by keyword."""
 
-PRIVATE_IMPORTS = {("handler.py", f"scrapy_playwright._utils.{name}") for name in FUNCTIONS}
+PRIVATE_IMPORTS = {("renderer.py", f"scrapy_playwright._utils.{name}") for name in FUNCTIONS}
 PRIVATE_ATTRIBUTES = {
     ("_slot", "ending.py"),
     ("_predictors", "boosting.py"),
@@ -227,7 +227,7 @@ def test_the_handler_has_an_attribute(name: str) -> None:
 
 def test_the_handlers_configuration_has_what_is_read_and_changed() -> None:
     known = {field.name for field in fields(PlaywrightConfig)}
-    for kind in (BrowsingHandler, RenderHandler, KeptBrowserProvider):
+    for kind in (BrowsingHandler, Renderer, KeptBrowserProvider):
         read = set(re.findall(r"self\.config\.(\w+)", inspect.getsource(kind)))
         assert read <= known, f"scrapy-playwright's Config lacks {read - known}; see {kind}"
 
@@ -247,10 +247,12 @@ def test_the_handlers_constants_are_there() -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_beside_the_handler_takes_what_it_took(name: str) -> None:
     function = getattr(_utils, name, None)
-    assert function is not None, f"scrapy_playwright._utils has no {name}; see handler._load"
-    assert parameters(function) == FUNCTIONS[name], f"{name}: see handler.RenderHandler._load"
+    assert function is not None, (
+        f"scrapy_playwright._utils has no {name}; see renderer.Renderer._load"
+    )
+    assert parameters(function) == FUNCTIONS[name], f"{name}: see renderer.Renderer._load"
     awaited = name != "_attach_page_event_handlers"
-    assert inspect.iscoroutinefunction(function) == awaited, f"{name}: see handler._load"
+    assert inspect.iscoroutinefunction(function) == awaited, f"{name}: see renderer.Renderer._load"
 
 
 @pytest.mark.parametrize("name", PROVIDER_METHODS)
@@ -274,11 +276,11 @@ def test_the_handler_makes_its_provider_from_its_configuration_alone() -> None:
 
 
 def test_nothing_else_of_the_handler_and_the_provider_is_used() -> None:
-    ours = (BrowsingHandler, RenderHandler)
+    ours = (BrowsingHandler, Renderer)
     known = {*METHODS, *ATTRIBUTES}
     foreign = used(*ours) | overridden(ours, ScrapyPlaywrightDownloadHandler)
     assert foreign <= known, f"{foreign - known} have no test in {Path(__file__).name}"
-    named = {each.attr for kind in ours for each in of_self(tree(kind))}
+    named = {each.attr for kind in (*ours, RenderHandler) for each in of_self(tree(kind))}
     unused = known - foreign - named
     assert not unused, f"{unused} are listed in {Path(__file__).name} and not used"
     provider = used(KeptBrowserProvider)
@@ -346,6 +348,14 @@ def test_scrapys_engine_is_closed_and_fed_as_it_was() -> None:
     assert parameters(ExecutionEngine.crawl) == "self request", look
     assert not inspect.iscoroutinefunction(ExecutionEngine.crawl), look
     assert "crawling" in assigned(Crawler), "see crawl/ending.py: Ending.stopping"
+
+
+@pytest.mark.parametrize("name", ["__init__", "download_request", "close"])
+def test_scrapys_own_handler_takes_what_it_took(name: str) -> None:
+    look = f"see handler.RenderHandler.{name}"
+    method = getattr(HTTP11DownloadHandler, name)
+    assert parameters(method) == METHODS[name][0], look
+    assert inspect.iscoroutinefunction(method) == (name != "__init__"), look
 
 
 def test_scrapys_downloader_keeps_what_waits_in_its_slots() -> None:

@@ -8,11 +8,10 @@ from scrapy.exceptions import NotConfigured
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
-from websegment_scrapy.crawl.handler import render_settings
 from websegment_scrapy.crawl.log_lines import ShortLogFormatter
 from websegment_scrapy.crawl.pressure import PressureMiddleware
 from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
-from websegment_scrapy.crawl.render import RenderMiddleware
+from websegment_scrapy.crawl.render import RenderMiddleware, render_settings
 from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
 
 if TYPE_CHECKING:

@@ -6,17 +6,18 @@ browsers or databases; ``pool.py`` runs the same function in processes of limite
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
-from websegment_scrapy.dedup.signature import RECIPES, Signature, content_hash_of, signature_of
-from websegment_scrapy.exceptions import AnalysisError, NotHtml
+from websegment_scrapy.dedup.signature import RECIPES, content_hash_of, signature_of
+from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
-from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.template.hashes import describe_parts
 from websegment_scrapy.template.repeated import outline_of
@@ -31,72 +32,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.content.page_templates import PageTemplates
+    from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.segment.hierarchy import Group
     from websegment_scrapy.segment.segments import Segment
-    from websegment_scrapy.template.hashes import PageParts
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["Analysis", "AnalyzedPage", "analysis_of", "analyze", "judge_again"]
+__all__ = ["Analysis", "AnalyzedPage", "analyze", "judge_again"]
 
 DEFAULT = Config()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Analysis:
+class Analysis(Findings):
     """What is known of a page: small enough to travel between processes.
 
     Attributes
     ----------
-    url, title
-        Where it is and what it is called.
-    engine
-        The engine that segmented it.
-    model
-        The model that found the main text, if one did (`judging.model_name`).
-    rendered
-        Whether the layout is a browser's; otherwise it is estimated from the HTML.
-    main_text
-        The text that is not template; empty when there is none.
-    words, page_words
-        Words of the main text, and of all text of the page that can be read: what is shown, what
-        can be opened, and what it tells machines when that is its main text.
     segments
         All segments, in document order.
     groups
         The groups that the segments were cut out of, the page first; none where the engine knows
         no hierarchy.
-    signature
-        Min-hash signature of the main text.
-    page_hash
-        16 bytes that are equal for pages whose main text has the same words when their site's
-        verdict is left aside: what a page says does not change because its site becomes known.
-    fingerprint
-        What the page says, block by block: `dedup.fingerprint.same_page` compares two visits.
-    parts
-        What the page adds to its site's counts, when that was asked for.
-    dossier
-        What it takes to judge the page again when more is known of its site, with `parts`; ``None``
-        for a page that would take too much (`text.dossier`).
-    document_hash
-        16 bytes that are equal for documents of the same bytes.
     """
 
-    url: str
-    title: str
-    engine: str
-    rendered: bool
-    main_text: str
-    words: int
-    page_words: int
     segments: tuple[Segment, ...]
-    signature: Signature
-    model: str = ""
-    page_hash: bytes = b""
-    fingerprint: bytes = b""
-    parts: PageParts | None = None
-    dossier: bytes | None = None
-    document_hash: bytes = b""
     groups: tuple[Group, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,26 +67,20 @@ class Analysis:
             "title": self.title,
             "rendered": self.rendered,
             "main_text": self.main_text,
-            "segments": [
-                {
-                    "id": segment.id,
-                    "role": segment.role,
-                    "templateness": segment.templateness,
-                    "xpaths": list(segment.xpaths),
-                    "box": list(segment.box),
-                    "words": segment.words,
-                    "links": segment.links,
-                    "text": segment.text,
-                    "parent": segment.parent,
-                    "informative": segment.informative,
-                }
-                for segment in self.segments
-            ],
+            "segments": self._segments(),
             "groups": [
                 {"id": group.id, "parent": group.parent, "cut": group.cut, "box": list(group.box)}
                 for group in self.groups
             ],
         }
+
+    def _segments(self) -> list[dict[str, Any]]:
+        return [segment.to_dict() for segment in self.segments]
+
+    def report(self, *, segments: bool = True) -> Report:
+        """Return what a crawl is told of the page, with its segments only if they are wanted."""
+        known = {field.name: getattr(self, field.name) for field in fields(Findings)}
+        return Report(**known, segments=json.dumps(self._segments()) if segments else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -251,17 +205,6 @@ def analyze(
         labels=page.labels,
         templates=None if main_text == LARGEST else templates,
     )
-
-
-def analysis_of(html: bytes | Captured, **options: Any) -> Analysis | OtherFormat:
-    """Analyse a response, with the options of `analyze`; return what travels between processes.
-
-    It stands here and not with the pipeline that asks for it: a worker needs no Scrapy.
-    """
-    try:
-        return analyze(html, **options).summary()
-    except NotHtml as error:
-        return OtherFormat(error.kind, str(error))
 
 
 def judge_again(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from websegment_scrapy.exceptions import WebsegmentError
+from websegment_scrapy.trees import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,14 +83,9 @@ class Logistic:
     weights: NDArray[np.float64]
     bias: float
 
-    def log_odds(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log-odds of each row, between -30 and 30."""
-        odds = ((rows - self.mean) / self.scale) @ self.weights + self.bias
-        return np.asarray(np.clip(odds, -30.0, 30.0))
-
     def probability(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of each row."""
-        return np.asarray(1.0 / (1.0 + np.exp(-self.log_odds(rows))))
+        return logistic(((rows - self.mean) / self.scale) @ self.weights + self.bias)
 
     def to_arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the arrays that a file keeps, by name."""

@@ -17,6 +17,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+from websegment_scrapy.deadlines import Deadlines
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.frames import BadAnswer, read_answer, size_of, write_task
 from websegment_scrapy.shielding import shielded
@@ -63,6 +64,7 @@ class AnalysisPool:
         self._closed = False
         self._abandoned = False
         self._workers: set[subprocess.Popen[bytes]] = set()
+        self._deadlines = Deadlines()
         self._threads = [
             threading.Thread(target=self._serve, name=f"websegment-{number}", daemon=True)
             for number in range(workers)
@@ -134,6 +136,7 @@ class AnalysisPool:
             self._tasks.put(None)
         for thread in self._threads:
             thread.join()
+        self._deadlines.close()
 
     def abandon(self) -> None:
         """End all processes at once; what they were at, and what waits, fails as `Abandoned`."""
@@ -199,7 +202,7 @@ class AnalysisPool:
         self._workers.add(worker)
         if self._abandoned:
             worker.kill()
-        with _deadline(worker, START_TIMEOUT):
+        with self._deadlines.within(START_TIMEOUT, worker):
             try:
                 write_task(cast("Any", worker.stdin), (list(sys.path), self._memory))
                 read_answer(cast("Any", worker.stdout), self._limit)
@@ -212,7 +215,7 @@ class AnalysisPool:
 
     def _exchange(self, worker: subprocess.Popen[bytes], task: object) -> tuple[Any, bool]:
         """Send a task and return ``(value or AnalysisError, worker must be replaced)``."""
-        with _deadline(worker, self._timeout) as expired:
+        with self._deadlines.within(self._timeout, worker) as expired:
             try:
                 write_task(cast("Any", worker.stdin), task)
                 kind, value, retire = _checked(read_answer(cast("Any", worker.stdout), self._limit))
@@ -247,24 +250,6 @@ class AnalysisPool:
             worker.kill()
             worker.wait()
         cast("Any", worker.stdout).close()
-
-
-@contextlib.contextmanager
-def _deadline(worker: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
-    """Kill the worker when the block takes longer; the event tells that it happened."""
-    expired = threading.Event()
-
-    def expire() -> None:
-        expired.set()
-        worker.kill()
-
-    timer = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield expired
-    finally:
-        timer.cancel()
 
 
 def _checked(answer: Any) -> tuple[str, Any, bool]:

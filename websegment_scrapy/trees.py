@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Trees"]
+__all__ = ["Trees", "logistic"]
 
 COMPARED_AT_ONCE = 1_000_000
 """Comparisons made at once, which bounds the memory."""
+
+
+def logistic(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of log odds, which count between -30 and 30."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +74,7 @@ class Trees:
 
     def probability(self, matrix: NDArray[Any]) -> NDArray[np.float64]:
         """Return the probability of the second class for every row."""
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.log_odds(matrix), -30.0, 30.0))))
+        return logistic(self.log_odds(matrix))
 
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays of a model file."""

@@ -45,10 +45,12 @@ def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     path, memory = read_task(tasks)
     sys.path[:] = path
     os.nice(NICENESS)
+    gc.disable()  # what is loaded now stays
     import websegment_scrapy.analysis  # noqa: F401 - loaded before memory is limited
 
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
+    gc.enable()
     _limit_memory(memory * 2**20)
     start = _resident()
     write_answer(answers, "ready")

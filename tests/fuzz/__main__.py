@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from tests.fuzz.functions import FUNCTIONS, run_function
 from tests.fuzz.process import FuzzProcess
 
 MEMORY_GROWTH = 1.10
+ENOUGH = 100
+"""Measurements of memory from which on it is judged."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -79,7 +82,8 @@ def fuzz_pages(args: argparse.Namespace, numbers: Iterator[int]) -> int:
         else:
             found, seconds, memory = answer
             slowest = max(slowest, (seconds, number))
-            resident.append(memory)
+            if memory is not None:
+                resident.append(memory)
             if found:
                 findings += 1
                 print(f"seed {args.seed} page {number}: {found}", flush=True)
@@ -88,25 +92,33 @@ def fuzz_pages(args: argparse.Namespace, numbers: Iterator[int]) -> int:
             print(f"{done} pages, {findings} findings, {memory_said(resident)}", flush=True)
     process.end()
     print(f"{done} pages, slowest {slowest[0]:.2f} s (page {slowest[1]}), {memory_said(resident)}")
-    if len(resident) >= 1000 and _last(resident) > MEMORY_GROWTH * _first(resident):
+    if len(resident) >= ENOUGH and _last(resident) > MEMORY_GROWTH * _first(resident):
         findings += 1
         print("resident memory has grown by more than a tenth since the first tenth of the pages")
     return findings
 
 
-def _first(resident: list[int]) -> int:
-    return resident[len(resident) // 10]
+def _first(resident: list[int]) -> float:
+    """Return what is usual in the second tenth of the pages: a large one swells for a while."""
+    tenth = len(resident) // 10
+    return statistics.median(resident[tenth : 2 * tenth + 1])
 
 
-def _last(resident: list[int]) -> int:
-    return min(resident[-10:])
+def _last(resident: list[int]) -> float:
+    """Return what is usual in the last tenth."""
+    return statistics.median(resident[-(len(resident) // 10 + 1) :])
 
 
 def memory_said(resident: list[int]) -> str:
+    """Say what is usual at the beginning and at the end, and the extremes."""
     if not resident:
         return "no memory measured"
-    first, last = _first(resident), _last(resident)
-    return f"resident {first / 2**20:.0f} MiB after the first tenth, {last / 2**20:.0f} MiB now"
+    found = (_first(resident), _last(resident), min(resident), max(resident))
+    first, last, least, most = (round(each / 2**20) for each in found)
+    return (
+        f"resident {first} MiB after the first tenth, {last} MiB in the last (medians; {least} to "
+        f"{most})"
+    )
 
 
 if __name__ == "__main__":

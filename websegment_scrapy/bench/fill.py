@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,9 @@ from sqlalchemy import text
 from websegment_scrapy.bench.synthetic import RECIPE
 from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.store.database import Database
-from websegment_scrapy.store.models import Base
+from websegment_scrapy.store.models import Base, Page
 from websegment_scrapy.store.record import url_key
 from websegment_scrapy.store.schema import crawl_id
-from websegment_scrapy.store.statements import PageValues
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.bench.synthetic import SyntheticPages
+    from websegment_scrapy.store.statements import Row
 
 __all__ = ["fill"]
 
@@ -38,6 +39,7 @@ Indexes made at once are packed, and each key that comes later splits a full pag
 page by page and leaves the indexes as decisions would: their pages are about two thirds full."""
 
 LATER_CHUNK = 100_000
+COLUMNS = tuple(Page.__table__.columns.keys())
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
 _VISITS = (
     "INSERT INTO visits (page_id, seen_at, crawl_id, decision, similarity, duplicate_of_id) "
@@ -51,8 +53,7 @@ _SITES = (
 def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], None]) -> None:
     """Make a new store at `url` and load the first `count` pages into it."""
     Store.open(url, recipe=RECIPE).close()
-    database = Database.open(url, create=True)
-    try:
+    with closing(Database.open(url, create=True)) as database:
         with database.write() as connection:
             crawl = crawl_id(connection, "bench fill")
         indexes = [
@@ -81,8 +82,6 @@ def fill(url: str, pages: SyntheticPages, count: int, progress: Callable[[int], 
             connection.execute(text(_VISITS))
             connection.execute(text(_SITES))
             connection.execute(text("ANALYZE"))
-    finally:
-        database.close()
 
 
 def _rows(
@@ -91,7 +90,7 @@ def _rows(
     crawl: int,
     keys: NDArray[np.int64],
     progress: Callable[[int], None],
-) -> Iterator[PageValues]:
+) -> Iterator[Row]:
     now = datetime.now(UTC)
     for start in range(0, count, CHUNK):
         stop = min(start + CHUNK, count)
@@ -108,36 +107,33 @@ def _rows(
             keys[number] = signature.keys()
             url = urls[offset]
             root = int(roots[offset])
-            yield PageValues(
-                id=number + 1,
-                url=url,
-                seen_url=None,
-                url_key=url_key(url),
-                host=hosts[offset],
-                title=f"Page {number} about the number {number % 977}",
-                words=words,
-                content_hash=hashes[offset],
-                signature=signature.to_bytes(),
-                recipe_id=1,
-                decision="new" if root == number else "duplicate",
-                duplicate_of_id=None if root == number else root + 1,
-                similarity=None if root == number else float(similar[offset]),
-                cluster_id=root + 1,
-                engine="justrules",
-                model="",
-                rendered=False,
-                render_error=None,
-                http_status=200,
-                error=None,
-                crawl_id=crawl,
-                page_hash=hashes[offset],
-                parts_counted=False,
-                document_hash=url_key(url),
-                fingerprint=None,
-                first_seen=now,
-                last_seen=now,
-                last_changed=now,
-            )
+            yield {
+                **dict.fromkeys(COLUMNS),
+                "id": number + 1,
+                "url": url,
+                "url_key": url_key(url),
+                "host": hosts[offset],
+                "title": f"Page {number} about the number {number % 977}",
+                "words": words,
+                "content_hash": hashes[offset],
+                "signature": signature.to_bytes(),
+                "recipe_id": 1,
+                "decision": "new" if root == number else "duplicate",
+                "duplicate_of_id": None if root == number else root + 1,
+                "similarity": None if root == number else float(similar[offset]),
+                "cluster_id": root + 1,
+                "engine": "justrules",
+                "model": "",
+                "rendered": False,
+                "http_status": 200,
+                "crawl_id": crawl,
+                "page_hash": hashes[offset],
+                "parts_counted": False,
+                "document_hash": url_key(url),
+                "first_seen": now,
+                "last_seen": now,
+                "last_changed": now,
+            }
         progress(stop)
 
 
@@ -157,7 +153,7 @@ def _pieces(
 
 
 def _load_sqlite(
-    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64], start: int, stop: int
+    database: Database, rows: Iterator[Row], keys: NDArray[np.int64], start: int, stop: int
 ) -> None:
     database.close()  # nobody else may have the file open while it has no journal
     connection = sqlite3.connect(str(database.engine.url.database), isolation_level=None)
@@ -165,11 +161,13 @@ def _load_sqlite(
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-1000000")
     connection.execute("BEGIN")
-    marks = ",".join("?" * len(PageValues._fields))
-    names = ",".join(PageValues._fields)
+    times = ("first_seen", "last_seen", "last_changed")
     connection.executemany(
-        f"INSERT INTO pages ({names}) VALUES ({marks})",
-        ((*row[:-3], *[row.first_seen.strftime(_TIME)] * 3) for row in islice(rows, stop - start)),
+        f"INSERT INTO pages ({','.join(COLUMNS)}) VALUES (:{',:'.join(COLUMNS)})",
+        (
+            row | dict.fromkeys(times, row["first_seen"].strftime(_TIME))
+            for row in islice(rows, stop - start)
+        ),
     )
     for some, ids in _pieces(keys, start, stop):
         connection.executemany(
@@ -181,13 +179,13 @@ def _load_sqlite(
 
 
 def _load_postgresql(
-    database: Database, rows: Iterator[PageValues], keys: NDArray[np.int64], start: int, stop: int
+    database: Database, rows: Iterator[Row], keys: NDArray[np.int64], start: int, stop: int
 ) -> None:
     with database.write() as connection:
         cursor: Any = connection.connection.cursor()
-        with cursor.copy(f"COPY pages ({','.join(PageValues._fields)}) FROM STDIN") as copy:
+        with cursor.copy(f"COPY pages ({','.join(COLUMNS)}) FROM STDIN") as copy:
             for row in islice(rows, stop - start):
-                copy.write_row(row)
+                copy.write_row([row[name] for name in COLUMNS])
         if start == 0:
             connection.execute(text("ALTER TABLE page_keys DROP CONSTRAINT page_keys_pkey"))
         with cursor.copy("COPY page_keys (key, page_id) FROM STDIN (FORMAT BINARY)") as copy:

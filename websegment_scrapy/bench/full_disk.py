@@ -47,11 +47,7 @@ MOST_PAGES = 2**30
 
 
 def disk_full(
-    calm_url: str,
-    namespace: Sequence[str] | None,
-    *,
-    pages: int = 3000,
-    mebibytes: int = 128,
+    calm_url: str, namespace: Sequence[str] | None, *, pages: int = 3000, mebibytes: int = 128
 ) -> Outcome:
     """Fill the disk under a writer, twice.
 

@@ -144,29 +144,27 @@ def _row(check: str, value: object, limit: object, passed: bool, *details: str) 
     )
 
 
+def _none(check: str, found: Sequence[str]) -> Row:
+    """Return the row of a check that passes when nothing was found."""
+    return _row(check, len(found), 0, not found, *found)
+
+
 def _pages_rows(
-    calm_found: Findings,
-    mixed: CrawlRun,
-    found: Findings,
-    normal: int,
-    hostile: int,
+    calm_found: Findings, mixed: CrawlRun, found: Findings, normal: int, hostile: int
 ) -> Iterator[Row]:
     right = normal - len(calm_found.wrong)
     yield _row("normal pages right, alone", right, normal, right == normal, *calm_found.wrong)
     right = normal - len(found.wrong)
     yield _row("normal pages right", right, normal, right == normal, mixed.ended, *found.wrong)
-    yield _row(
-        "text under another's URL", len(found.misplaced), 0, not found.misplaced, *found.misplaced
-    )
-    yield _row("forged layouts believed", len(found.forged), 0, not found.forged, *found.forged)
-    yield _row("odd but honest pages lost", len(found.lost), 0, not found.lost, *found.lost)
+    yield _none("text under another's URL", found.misplaced)
+    yield _none("forged layouts believed", found.forged)
+    yield _none("odd but honest pages lost", found.lost)
     told = hostile - len(found.silent)
     yield _row("hostile pages with an outcome", told, hostile, told == hostile, *found.silent)
 
 
 def _network_rows(servers: Servers, found: Findings) -> Iterator[Row]:
-    canaries = found.canaries
-    yield _row("internal words found", len(canaries), 0, not canaries, *canaries)
+    yield _none("internal words found", found.canaries)
     reached = servers.reached
     told = [f"{kind} {count}" for kind, count in reached.most_common()]
     total = servers.connections + reached["webrtc"] + reached["webtransport"]
@@ -209,8 +207,7 @@ def _cost_rows(calm: CrawlRun, mixed: CrawlRun) -> Iterator[Row]:
     told = f"without hostile pages {calm.peaks.disk:.0f} MiB"
     passed = disk <= MOST_DISK_MIB
     yield _row("disk for temporary files (MiB)", round(disk), MOST_DISK_MIB, passed, told)
-    left = [*calm.left, *mixed.left]
-    yield _row("left over", len(left), 0, not left, *left)
+    yield _none("left over", [*calm.left, *mixed.left])
 
 
 def _kill_rows(
@@ -221,7 +218,7 @@ def _kill_rows(
     before = servers.connections
     killed = _crawl(plan, "killed", articles, pages, (len(articles) + len(pages)) // 3)
     processes = [text for text in killed.left if text.startswith("process")]
-    yield _row("processes left after SIGKILL", len(processes), 0, not processes, *processes)
+    yield _none("processes left after SIGKILL", processes)
     again = _crawl(plan, "killed", articles, pages)
     found = find(again, articles, pages)
     right = len(articles) - len(found.wrong)
@@ -233,7 +230,7 @@ def _kill_rows(
         again.ended,
         *found.wrong,
     )
-    yield _row("left over after a restart", len(again.left), 0, not again.left, *again.left)
+    yield _none("left over after a restart", again.left)
     wrong = [*found.misplaced, *found.canaries, *found.silent]
     more = servers.connections - before
     yield _row(

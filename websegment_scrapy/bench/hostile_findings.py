@@ -126,10 +126,7 @@ def _place(page: HostilePage | None) -> str:
 
 
 def _find_outcomes(
-    found: Findings,
-    run: CrawlRun,
-    rows: dict[str, dict[str, Any]],
-    pages: Sequence[HostilePage],
+    found: Findings, run: CrawlRun, rows: dict[str, dict[str, Any]], pages: Sequence[HostilePage]
 ) -> None:
     items = {str(item["asked"]): item for item in run.items}
     failures = {str(failure["asked"]): failure["reason"] for failure in run.failures}

@@ -161,8 +161,7 @@ TIME = (
         "cpu-microtasks", "(async () => { for (;;) await Promise.resolve(); })()", costly=True
     ),
     scripted(
-        "cpu-changes",
-        "setInterval(() => { document.querySelector('h1').textContent += ' a'; }, 1)",
+        "cpu-changes", "setInterval(() => { document.querySelector('h1').textContent += ' a'; }, 1)"
     ),
     Kind("redirect-script", _next_page),
     Kind("redirect-302", _next_redirect),

@@ -30,7 +30,6 @@ from websegment_scrapy.bench.hostile_web import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
 
     from websegment_scrapy.bench.hostile_articles import Article
     from websegment_scrapy.bench.hostile_web import HostilePage
@@ -62,15 +61,13 @@ class Servers:
 
     ``reached`` counts what the internal service received, by kind of page, and ``connections`` all
     connections to it, whether or not anything was said; ``leaks`` names each canary header that
-    came to another origin than its own; ``sent`` counts the bytes of hostile pages by kind.
+    came to another origin than its own.
     """
 
     def __init__(self) -> None:
         self.reached: Counter[str] = Counter()
         self.connections = 0
         self.leaks: Counter[str] = Counter()
-        self.sent: Counter[str] = Counter()
-        self.asked: Counter[str] = Counter()
         self._articles: dict[str, Article] = {}
         self._pages: dict[str, HostilePage] = {}
         self._loop = asyncio.new_event_loop()
@@ -88,12 +85,7 @@ class Servers:
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(START_SECONDS)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(START_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(START_SECONDS)
@@ -131,9 +123,7 @@ class Servers:
         )
 
     async def _listen(
-        self,
-        listener: socket.socket,
-        answer: Callable[[Request, str], Answer],
+        self, listener: socket.socket, answer: Callable[[Request, str], Answer]
     ) -> None:
         origin = _origin(listener)
         secret = listener in self._internal
@@ -178,29 +168,7 @@ class Servers:
         if found.status == 101:
             await _speak_websocket(writer, headers)
             return
-        await self._send(writer, found, path, head_only=method == "HEAD")
-
-    async def _send(
-        self, writer: asyncio.StreamWriter, answer: Answer, path: str, *, head_only: bool
-    ) -> None:
-        lines = [f"HTTP/1.1 {answer.status} Answer", f"Content-Type: {answer.content_type}"]
-        lines += [f"{name}: {value}" for name, value in answer.headers.items()]
-        body = answer.body.encode() if isinstance(answer.body, str) else answer.body
-        if isinstance(body, bytes):
-            lines.append(f"Content-Length: {len(body)}")
-        lines += ["Access-Control-Allow-Origin: *", "Connection: close", "", ""]
-        writer.write("\r\n".join(lines).encode("latin-1"))
-        if not head_only:
-            place = path.partition("/h/")[2].partition("/")[0]
-            if isinstance(body, bytes):
-                writer.write(body)
-                self.sent[place] += len(body)
-            else:
-                async for piece in body:
-                    writer.write(piece)
-                    self.sent[place] += len(piece)
-                    await writer.drain()
-        await writer.drain()
+        await _send(writer, found, head_only=method == "HEAD")
 
     def _note_headers(self, origin: str, path: str, headers: dict[str, str]) -> None:
         """Note every secret that is not this origin's own."""
@@ -211,7 +179,6 @@ class Servers:
     def _site(self, request: Request, origin: str) -> Answer:
         method, path, headers = request
         bare = path.partition("?")[0]
-        self.asked[origin + bare] += 1
         if bare == "/robots.txt":
             return Answer(ROBOTS, content_type="text/plain")
         article = self._articles.get(origin + bare)
@@ -233,9 +200,7 @@ class Servers:
         return Answer(_SECRET_TEXT)
 
     def _stranger(self, request: Request, origin: str) -> Answer:
-        _, path, _ = request
-        self.asked[origin + path] += 1
-        onward = unquote(path.partition("?to=")[2])
+        onward = unquote(request[1].partition("?to=")[2])
         if onward:
             return Answer("", 302, headers={"Location": onward})
         return Answer(_STRANGER_TEXT)
@@ -260,6 +225,25 @@ def _listener(address: str) -> socket.socket:
 def _origin(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def _send(writer: asyncio.StreamWriter, answer: Answer, *, head_only: bool) -> None:
+    lines = [f"HTTP/1.1 {answer.status} Answer", f"Content-Type: {answer.content_type}"]
+    lines += [f"{name}: {value}" for name, value in answer.headers.items()]
+    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+    if isinstance(body, bytes):
+        lines.append(f"Content-Length: {len(body)}")
+    lines += ["Access-Control-Allow-Origin: *", "Connection: close", "", ""]
+    writer.write("\r\n".join(lines).encode("latin-1"))
+    if head_only:
+        body = b""
+    if isinstance(body, bytes):
+        writer.write(body)
+    else:
+        async for piece in body:
+            writer.write(piece)
+            await writer.drain()
+    await writer.drain()
 
 
 async def _speak_websocket(writer: asyncio.StreamWriter, headers: dict[str, str]) -> None:

@@ -107,10 +107,7 @@ OTHERS = (
         WRITE_SEEN + BUSY + "tricks(() => { location = '@victim@'; busy(300); });",
         site=0,
     ),
-    scripted(
-        "voice-neighbour",
-        WRITE_SEEN + BUSY + LEAVE,
-    ),
+    scripted("voice-neighbour", WRITE_SEEN + BUSY + LEAVE),
     scripted(
         "voice-delayed",
         WRITE_SEEN + FILL + "tricks(() => setTimeout(() => { location = '@victim@'; }, "

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.bench.server import restart
 from websegment_scrapy.bench.synthetic import RECIPE
-from websegment_scrapy.bench.torture import (
-    BATCH,
-    CONTEXT,
-    PAGES,
-    Outcome,
-    outcome_of,
-    undisturbed,
-)
+from websegment_scrapy.bench.torture import BATCH, CONTEXT, PAGES, Outcome, outcome_of, undisturbed
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:

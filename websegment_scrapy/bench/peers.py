@@ -49,8 +49,8 @@ def redis_lacks() -> str | None:
 def measure_peer(stored: int, decisions: int, *, redis: bool) -> PeerCost:
     """Fill an LSH index with `stored` pages, then look up and insert further ones, one by one."""
     with _redis() if redis else contextlib.nullcontext():
-        (found,) = run_all(_run, [(stored, decisions, redis)])
-    return PeerCost(**found)
+        found: PeerCost = run_all(_run, [(stored, decisions, redis)])[0]
+    return found
 
 
 @contextlib.contextmanager
@@ -69,9 +69,7 @@ def _redis() -> Iterator[None]:
             server.wait()
 
 
-def _run(
-    stored: int, decisions: int, redis: bool, barrier: Barrier, out: Queue[dict[str, Any]]
-) -> None:
+def _run(stored: int, decisions: int, redis: bool, barrier: Barrier, out: Queue[PeerCost]) -> None:
     from datasketch import MinHash, MinHashLSH
 
     options: dict[str, Any] = {}
@@ -112,14 +110,14 @@ def _run(
             planted += 1
             missed += root not in found
     out.put(
-        {
-            "decisions_per_second": decisions / sum(times),
-            "median_ms": float(np.median(times)) * 1e3,
-            "p99_ms": float(np.percentile(times, 99)) * 1e3,
-            "missed": missed,
-            "planted": planted,
-            "memory_mib": resident() - before + (_server_memory() if redis else 0.0),
-        }
+        PeerCost(
+            decisions_per_second=decisions / sum(times),
+            median_ms=float(np.median(times)) * 1e3,
+            p99_ms=float(np.percentile(times, 99)) * 1e3,
+            missed=missed,
+            planted=planted,
+            memory_mib=resident() - before + (_server_memory() if redis else 0.0),
+        )
     )
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from websegment_scrapy.bench.synthetic import RECIPE
 from websegment_scrapy.bench.torture import CONTEXT
 from websegment_scrapy.dedup.signature import Signature, similarity
+from websegment_scrapy.store.clusters import Match
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
-from websegment_scrapy.store.record import PageRecord, url_key
+from websegment_scrapy.store.models import Page
+from websegment_scrapy.store.placing import add_keys, content_of
+from websegment_scrapy.store.record import PageRecord
 from websegment_scrapy.store.statements import Statements
 from websegment_scrapy.store.store import Store
+from websegment_scrapy.store.visit import VisitToDecide
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
@@ -51,22 +57,18 @@ def simultaneous(
             workers.append(CONTEXT.Process(target=_pair_writer, args=arguments))
     _run(workers)
     total = processes // 2 * per_duo * rounds
-    database = Database.open(url)
-    try:
+    with closing(Database.open(url)) as database:
         with database.read() as connection:
             sql = "SELECT decision, count(*) FROM pages GROUP BY decision"
             counts = {row[0]: row[1] for row in connection.execute(text(sql))}
             urls = connection.execute(text("SELECT count(DISTINCT url) FROM pages")).scalar_one()
-        stored = sum(counts.values())
         return Pairs(
             pairs=total,
             missed=total - counts.get("duplicate", 0),
             lost=2 * total - urls,
-            doubled=stored - urls,
+            doubled=sum(counts.values()) - urls,
             problems=() if naive else tuple(integrity(database)),
         )
-    finally:
-        database.close()
 
 
 def _pair_record(duo: int, side: int, number: int) -> PageRecord:
@@ -97,44 +99,21 @@ def _pair_writer(
 def _select_then_insert(store: Store, record: PageRecord) -> None:
     signature = record.signature
     assert signature is not None
-    keys = signature.keys()
-    match = None
+    keys, match = signature.keys(), None
     with store.database.read() as connection:
         statements = Statements.of(connection, 1)
         ids = {page for _, page in statements.sharing(keys, 500)}
         for page in statements.candidates(ids) if ids else ():
-            other = Signature.from_bytes(page.signature, RECIPE, page.words, page.content_hash)
-            if similarity(signature, other) >= store.rules.similarity:
-                match = page
+            value = similarity(signature, store.rules.signature(page))
+            if value >= store.rules.similarity:
+                match = Match(page.id, page.url, value, page.id)
+    visit = VisitToDecide(record, store.rules, crawl_id=1)
+    now = datetime.now(UTC)
     with store.database.write() as connection:
-        columns = (
-            "url, url_key, host, title, words, content_hash, signature, decision, "
-            "duplicate_of_id, similarity, engine, rendered, first_seen, last_seen"
-        )
-        marks = ", ".join(f":{name.strip()}" for name in columns.split(","))
-        values = {
-            "url": record.url,
-            "url_key": url_key(record.url),
-            "host": "",
-            "title": "",
-            "words": signature.words,
-            "content_hash": signature.content_hash,
-            "signature": signature.to_bytes(),
-            "decision": "new" if match is None else "duplicate",
-            "duplicate_of_id": None if match is None else match.id,
-            "similarity": None if match is None else 0.9,
-            "engine": "",
-            "rendered": False,
-            "first_seen": "2026-01-01 00:00:00.000000Z",
-            "last_seen": "2026-01-01 00:00:00.000000Z",
-        }
-        page_id = connection.execute(
-            text(f"INSERT INTO pages ({columns}) VALUES ({marks}) RETURNING id"), values
-        ).scalar_one()
-        connection.execute(
-            text("INSERT INTO page_keys (key, page_id) VALUES (:key, :page)"),
-            [{"key": key, "page": page_id} for key in keys],
-        )
+        row = {**visit.founded(now), **visit.described(), "last_seen": now}
+        row |= content_of(signature, match, store.rules)
+        page_id = connection.execute(insert(Page).returning(Page.id), row).scalar_one()
+        add_keys(connection, page_id, keys)
 
 
 def _run(workers: list[Any]) -> None:

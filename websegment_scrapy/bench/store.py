@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,11 @@ from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.queues import Queue
     from multiprocessing.synchronize import Barrier
 
-__all__ = ["Answers", "Cost", "answers", "measure", "resident", "run_all", "stored_bytes"]
+__all__ = ["Cost", "answers", "measure", "resident", "run_all", "stored_bytes"]
 
 WARM_UP = 4
 """Batches that each writer makes before the clock starts."""
@@ -68,15 +70,6 @@ class Cost:
     memory_growth_mib: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """How long the usual questions take, in seconds."""
-
-    summary: float
-    clusters: float
-    url: float
-
-
 def measure(url: str, start: int, decisions: int, writers: int, batch: int, stored: int) -> Cost:
     """Let processes decide the pages from `start` on, all at the same time."""
     share = decisions // writers
@@ -101,28 +94,25 @@ def measure(url: str, start: int, decisions: int, writers: int, batch: int, stor
     )
 
 
-def answers(url: str, page_url: str) -> Answers:
-    """Time the usual questions."""
-    database = queries.open_for_reading(url)
-    try:
-        spent = []
-        for ask in (
-            lambda: queries.summary(database),
-            lambda: queries.clusters(database, limit=20),
-            lambda: queries.story(database, page_url),
-        ):
+def answers(url: str, page_url: str) -> dict[str, float]:
+    """Return how long the usual questions take, in seconds, by their columns."""
+    spent = {}
+    with closing(queries.open_for_reading(url)) as database:
+        questions: dict[str, Callable[[], object]] = {
+            "summary_s": lambda: queries.summary(database),
+            "clusters_s": lambda: queries.clusters(database, limit=20),
+            "url_s": lambda: queries.story(database, page_url),
+        }
+        for name, ask in questions.items():
             began = time.perf_counter()
             ask()
-            spent.append(time.perf_counter() - began)
-    finally:
-        database.close()
-    return Answers(*spent)
+            spent[name] = time.perf_counter() - began
+    return spent
 
 
 def stored_bytes(url: str) -> int:
     """Return the size of a store with all its indexes."""
-    database = Database.open(url)
-    try:
+    with closing(Database.open(url)) as database:
         if not database.is_postgresql:
             return Path(str(database.engine.url.database)).stat().st_size
         tables = ("pages", "page_keys", "visits", "sites", "crawls")
@@ -130,8 +120,6 @@ def stored_bytes(url: str) -> int:
         with database.read() as connection:
             size: int = connection.execute(text(f"SELECT {query}")).scalar_one()
             return size
-    finally:
-        database.close()
 
 
 def resident() -> float:

@@ -8,6 +8,7 @@ pages are synthetic, made from their numbers.
 from __future__ import annotations
 
 import multiprocessing
+from contextlib import closing
 from dataclasses import dataclass
 
 from sqlalchemy import text
@@ -64,8 +65,7 @@ def outcome_of(
     url: str, pages: int, expected: Clusters, disturbances: int, *, visits_once: bool
 ) -> Outcome:
     """Look at a store after a disturbed run; ``visits_once``: no visit may be there twice."""
-    database = Database.open(url)
-    try:
+    with closing(Database.open(url)) as database:
         with database.read() as connection:
             stored, urls = connection.execute(
                 text("SELECT count(*), count(DISTINCT url) FROM pages")
@@ -80,5 +80,3 @@ def outcome_of(
             same_clusters=_clusters(database) == expected,
             problems=tuple(integrity(database)),
         )
-    finally:
-        database.close()

@@ -18,6 +18,7 @@ __all__ = [
     "add_output",
     "add_raw_csv",
     "add_render",
+    "add_site_rules",
     "add_snapshots",
     "add_workers",
     "check_limit",
@@ -94,6 +95,25 @@ def add_database(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_DATABASE,
         metavar="URL",
         help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
+    )
+
+
+def add_site_rules(parser: argparse.ArgumentParser) -> None:
+    """Add ``--threshold`` and ``--min-pages``: when a site is known, and what it repeats."""
+    default = Config()
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=default.site_threshold,
+        metavar="SHARE",
+        help="the crawls' WEBSEGMENT_SITE_THRESHOLD (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--min-pages",
+        type=int,
+        default=default.site_min_pages,
+        metavar="N",
+        help="the crawls' WEBSEGMENT_SITE_MIN_PAGES (default: %(default)s)",
     )
 
 

@@ -41,24 +41,9 @@ DECISIONS = 32_000
 """Enough that the first touch of each page after a checkpoint, which PostgreSQL logs in full, does
 not stand for the whole."""
 
-COLUMNS = (
-    "store",
-    "pages",
-    "writers",
-    "decisions_per_second",
-    "median_ms",
-    "p99_ms",
-    "p99_share_ms",
-    "cpu_ms",
-    "load",
-    "bytes_per_page",
-    "memory_mib",
-    "memory_growth_mib",
-    "missed",
-    "planted",
-    "summary_s",
-    "clusters_s",
-    "url_s",
+COLUMNS = tuple(
+    "store pages writers decisions_per_second median_ms p99_ms p99_share_ms cpu_ms load "
+    "bytes_per_page memory_mib memory_growth_mib missed planted summary_s clusters_s url_s".split()
 )
 
 
@@ -287,9 +272,7 @@ def _store_rows(
             "store": kind,
             "pages": size,
             "bytes_per_page": round(space),
-            "summary_s": asked.summary,
-            "clusters_s": asked.clusters,
-            "url_s": asked.url,
+            **asked,
         }
 
 

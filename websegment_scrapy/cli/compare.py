@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.cli.extract import extract_page
-from websegment_scrapy.cli.inputs import add_input_arguments, each_page, report_failure
+from websegment_scrapy.cli.inputs import Results, add_input_arguments
 from websegment_scrapy.cli.output import printable, to_json
 from websegment_scrapy.config import SIGNATURE_KINDS, Config
 from websegment_scrapy.dedup.shingles import shingle_hashes
 from websegment_scrapy.dedup.signature import RECIPES, signature_of, similarity
-from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.words import words
 
 if TYPE_CHECKING:
@@ -40,12 +39,7 @@ def add_parser(
 
 def run(args: argparse.Namespace) -> int:
     """Compare two inputs."""
-    pages: list[Extraction] = []
-    for source, result in each_page(args, extract_page):
-        if isinstance(result, AnalysisError):
-            report_failure(source, result)
-        else:
-            pages.append(result)
+    pages = list(Results(args, extract_page))
     if len(pages) != 2:
         return 1
     answer = _compare(pages[0], pages[1], args.signature, args.similarity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import closing
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from websegment_scrapy.cli import resign, revise
 from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
-from websegment_scrapy.store import lifecycle, merging, queries
+from websegment_scrapy.store import answers, lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
@@ -27,11 +28,11 @@ __all__ = ["add_parser", "run"]
 
 _Answer = TypeVar(
     "_Answer",
-    queries.ChangeRow,
-    queries.PageRow,
-    queries.PairRow,
-    queries.RevisedRow,
-    queries.SiteRow,
+    answers.ChangeRow,
+    answers.PageRow,
+    answers.PairRow,
+    answers.RevisedRow,
+    answers.SiteRow,
 )
 
 
@@ -111,23 +112,19 @@ def add_parser(
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question; return the exit status."""
-    database = queries.open_for_reading(args.database)
-    try:
-        with open_output(args.output) as out:
-            status: int = args.answer(database, args, out)
-    finally:
-        database.close()
+    with (
+        closing(queries.open_for_reading(args.database)) as database,
+        open_output(args.output) as out,
+    ):
+        status: int = args.answer(database, args, out)
     return status
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    database = Database.open(args.database, create=True)
-    try:
+    with closing(Database.open(args.database, create=True)) as database:
         found = migrate(database)
         with database.read() as connection:
             read_info(database, connection)
-    finally:
-        database.close()
     said = "is up to date"
     if found != SCHEMA_VERSION:
         said = f"migrated from schema version {found} to {SCHEMA_VERSION}"
@@ -136,26 +133,20 @@ def _migrate(args: argparse.Namespace) -> int:
 
 
 def _forget(args: argparse.Namespace) -> int:
-    database = _open_for_writing(args.database)
-    try:
+    with _open_for_writing(args.database) as database:
         before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
         count = lifecycle.forget(database, before)
-    finally:
-        database.close()
     print(f"{database.name}: {count} pages forgotten", file=sys.stderr)
     return 0
 
 
 def _merge(args: argparse.Namespace) -> int:
-    source = queries.open_for_reading(args.source)
-    try:
-        with source.read() as connection:
-            info = read_info(source, connection)
-        store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
-        with store:
-            brought = args.bring(source, store)
-    finally:
-        source.close()
+    info = queries.info_of(args.source)
+    with (
+        closing(queries.open_for_reading(args.source)) as source,
+        Store.open(args.database, recipe=info.recipe, similarity=info.similarity) as store,
+    ):
+        brought = args.bring(source, store)
     print(
         f"{store.database.name}: {brought.pages} pages and {brought.visits} visits of "
         f"{source.name}",
@@ -165,18 +156,15 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _vacuum(args: argparse.Namespace) -> int:
-    database = _open_for_writing(args.database)
-    try:
+    with _open_for_writing(args.database) as database:
         lifecycle.vacuum(database)
-    finally:
-        database.close()
     return 0
 
 
-def _open_for_writing(url: str) -> Database:
+def _open_for_writing(url: str) -> closing[Database]:
     """Open a database that exists."""
     queries.open_for_reading(url).close()
-    return Database.open(url, create=True)
+    return closing(Database.open(url, create=True))
 
 
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
@@ -224,22 +212,22 @@ def _url(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _pairs(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.pairs(database), queries.PairRow, args, out)
+    return _write_all(queries.pairs(database), answers.PairRow, args, out)
 
 
 def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
     if args.revised:
-        return _write_all(queries.revised(database, args.since), queries.RevisedRow, args, out)
+        return _write_all(queries.revised(database, args.since), answers.RevisedRow, args, out)
     found = queries.changed(database, args.since, new_too=args.new)
-    return _write_all(found, queries.ChangeRow, args, out)
+    return _write_all(found, answers.ChangeRow, args, out)
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.sites(database), queries.SiteRow, args, out)
+    return _write_all(queries.sites(database), answers.SiteRow, args, out)
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.pages(database), queries.PageRow, args, out)
+    return _write_all(queries.pages(database), answers.PageRow, args, out)
 
 
 def _write_all(

@@ -17,9 +17,7 @@ def add_parser(
 ) -> None:
     """Add the subcommand and what can be evaluated."""
     parser = subparsers.add_parser(
-        "evaluate",
-        help=summary,
-        description="Measure engines on labelled data.",
+        "evaluate", help=summary, description="Measure engines on labelled data."
     )
     kinds = parser.add_subparsers(metavar="WHAT", required=True)
     evaluate_engines.add_parsers(kinds)

@@ -87,11 +87,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_extraction(args: argparse.Namespace) -> int:
     """Measure main texts."""
-    from websegment_scrapy.evaluate.extraction import (
-        TRAINING_SET,
-        evaluate_extraction,
-        fold_models,
-    )
+    from websegment_scrapy.evaluate.extraction import TRAINING_SET, evaluate_extraction, fold_models
     from websegment_scrapy.measure.datasets import CONTENT_SETS, content_pages, data_directory
 
     check_limit(args)

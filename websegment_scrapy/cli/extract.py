@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.cli.arguments import add_output
-from websegment_scrapy.cli.inputs import (
-    PageTask,
-    add_input_arguments,
-    each_page,
-    report_failure,
-)
+from websegment_scrapy.cli.inputs import PageTask, Results, add_input_arguments
 from websegment_scrapy.cli.output import open_output, printable_text, to_json
-from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.extraction import Extraction, extract
 
 if TYPE_CHECKING:
@@ -45,30 +39,20 @@ def run(args: argparse.Namespace) -> int:
 
     Texts have no control characters of their own but line break and tab (`printable_text`).
     """
-    failed = False
+    results = Results(args, extract_page)
     separator = ""
     with open_output(args.output) as output:
-        for source, result in each_page(args, extract_page):
-            if isinstance(result, AnalysisError):
-                report_failure(source, result)
-                failed = True
-            elif args.json:
+        for result in results:
+            if args.json:
                 page = {"url": result.url, "title": result.title, "main_text": result.main_text}
                 output.write(to_json(page) + "\n")
             else:
                 text = printable_text(result.main_text, terminal=output.isatty())
                 output.write(f"{separator}{text}\n")
                 separator = "\f"
-    return 1 if failed else 0
+    return results.status
 
 
 def extract_page(task: PageTask) -> Extraction:
     """Extract one page; runs in a worker process."""
-    return extract(
-        task.html,
-        url=task.url,
-        content_type=task.content_type,
-        engine=task.engine,
-        main_text=task.main_text,
-        markdown=task.markdown,
-    )
+    return extract(task.html, markdown=task.markdown, **task.options)

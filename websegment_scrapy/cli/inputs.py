@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -16,7 +16,7 @@ from websegment_scrapy.cli.arguments import add_render, add_workers
 from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import MAIN_TEXTS, Config
-from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
+from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.segment.registry import engine_names, get_engine
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.capture import Captured
 
-__all__ = ["PageTask", "add_input_arguments", "each_page", "load"]
+__all__ = ["PageTask", "Results", "add_input_arguments", "load"]
 
 FETCH_TIMEOUT = 30
 MAX_BYTES = 64 * 2**20
@@ -48,6 +48,12 @@ class PageTask:
     attributes: tuple[str, ...] = ()
     explain: bool = False
     markdown: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `analyze` and `extract` are told about it besides the document."""
+        names = ("url", "content_type", "engine", "main_text")
+        return {name: getattr(self, name) for name in names}
 
 
 def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+") -> None:
@@ -89,13 +95,31 @@ def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+")
     )
 
 
-def each_page(
+class Results(Generic[_R]):
+    """The results of ``function`` on every input, in the order of the inputs.
+
+    It runs in worker processes. An input that failed is named on standard error with the reason;
+    ``status`` is 1 then, otherwise 0.
+    """
+
+    def __init__(self, args: argparse.Namespace, function: Callable[[PageTask], _R]) -> None:
+        self.status = 0
+        self._args = args
+        self._function = function
+
+    def __iter__(self) -> Iterator[_R]:
+        for source, result in _each_page(self._args, self._function):
+            if isinstance(result, AnalysisError):
+                print(printable(f"websegment: {source}: {result}"), file=sys.stderr)
+                self.status = 1
+            else:
+                yield result
+
+
+def _each_page(
     args: argparse.Namespace, function: Callable[[PageTask], _R]
 ) -> Iterator[tuple[str, _R | AnalysisError]]:
-    """Load every input and run ``function`` on it in the worker processes.
-
-    Yields the input's name with the result or the error, in the order of the inputs.
-    """
+    """Yield each input's name with the result or the error."""
     get_engine(args.engine)
     config = Config(
         workers=args.workers, page_timeout=args.page_timeout, page_memory=args.page_memory
@@ -194,8 +218,3 @@ def _fetch(url: str) -> tuple[bytes, str, str | None]:
     except (URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise AnalysisError(f"could not be fetched: {reason}") from None
-
-
-def report_failure(source: str, error: WebsegmentError) -> None:
-    """Name a failed input and the reason in one line on standard error."""
-    print(printable(f"websegment: {source}: {error}"), file=sys.stderr)

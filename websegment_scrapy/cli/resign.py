@@ -14,7 +14,6 @@ from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.resign import adopt, resign
-from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
@@ -68,19 +67,14 @@ def run(args: argparse.Namespace) -> int:
     for name in args.texts:
         if name != "-" and not Path(name).is_file():
             raise WebsegmentError(f"{name}: there is no such file: name the exported items")
-    queries.open_for_reading(args.database).close()
-    database = Database.open(args.database, create=True)
-    try:
-        with database.read() as connection:
-            info = read_info(database, connection)
-        recipe = RECIPES[args.signature or info.recipe.kind]
-        similarity = args.similarity
-        if similarity is None:
-            same = recipe.kind == info.recipe.kind
-            similarity = info.similarity if same else recipe.default_similarity
+    info = queries.info_of(args.database)
+    recipe = RECIPES[args.signature or info.recipe.kind]
+    similarity = args.similarity
+    if similarity is None:
+        same = recipe.kind == info.recipe.kind
+        similarity = info.similarity if same else recipe.default_similarity
+    with contextlib.closing(Database.open(args.database, create=True)) as database:
         adopt(database, recipe, similarity)
-    finally:
-        database.close()
     bad = 0
 
     def texts() -> Iterator[tuple[str, str]]:

@@ -6,11 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.analysis import judge_again
+from websegment_scrapy.cli.arguments import add_site_rules
 from websegment_scrapy.config import Config
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.revision import pending_sites, revise_site
-from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
@@ -24,38 +24,19 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``revise``."""
-    default = Config()
     parser.description = (
         "Judge the pages again that were judged when less was known about their sites, and decide "
         "them anew. A crawl does this at its end; one that was killed leaves it to the next one, "
         "or to this command."
     )
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=default.site_threshold,
-        metavar="SHARE",
-        help="the crawls' WEBSEGMENT_SITE_THRESHOLD (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--min-pages",
-        type=int,
-        default=default.site_min_pages,
-        metavar="N",
-        help="the crawls' WEBSEGMENT_SITE_MIN_PAGES (default: %(default)s)",
-    )
+    add_site_rules(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge all pages again that wait for it; return the exit status."""
     default = Config()
-    source = queries.open_for_reading(args.database)
-    try:
-        with source.read() as connection:
-            info = read_info(source, connection)
-    finally:
-        source.close()
+    info = queries.info_of(args.database)
     store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
     pool = AnalysisPool(1, timeout=default.page_timeout, memory=default.page_memory)
     with store, pool:

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.analysis import AnalyzedPage, analyze
 from websegment_scrapy.cli.arguments import add_output
-from websegment_scrapy.cli.inputs import (
-    PageTask,
-    add_input_arguments,
-    each_page,
-    report_failure,
-)
+from websegment_scrapy.cli.inputs import PageTask, Results, add_input_arguments
 from websegment_scrapy.cli.output import open_output, to_json
 from websegment_scrapy.content.evidence import evidence_of
 from websegment_scrapy.content.model import shipped_content_model
-from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.registry import get_engine
 
@@ -56,27 +50,16 @@ def add_parser(
 
 def run(args: argparse.Namespace) -> int:
     """Segment every input."""
-    failed = False
+    results = Results(args, segment_page)
     with open_output(args.output) as output:
-        for source, result in each_page(args, segment_page):
-            if isinstance(result, AnalysisError):
-                report_failure(source, result)
-                failed = True
-            else:
-                output.write(result + "\n")
-    return 1 if failed else 0
+        for result in results:
+            output.write(result + "\n")
+    return results.status
 
 
 def segment_page(task: PageTask) -> str:
     """Return the JSON line of one page; runs in a worker process."""
-    page = analyze(
-        task.html,
-        url=task.url,
-        content_type=task.content_type,
-        engine=task.engine,
-        main_text=task.main_text,
-        attributes=task.attributes,
-    )
+    page = analyze(task.html, attributes=task.attributes, **task.options)
     found = page.to_dict()
     if task.explain:
         found["explain"] = explain(page)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
+from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv, add_site_rules
 from websegment_scrapy.cli.output import open_output, printable, write_rows
-from websegment_scrapy.config import Config
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.record import canonical_url, host_of
@@ -32,23 +32,9 @@ def add_parser(
             "counted pages each was, and how it begins. Exit status 1 if too few are counted."
         ),
     )
-    defaults = Config()
     parser.add_argument("site", metavar="SITE", help="a host, such as example.org, or a URL")
     add_database(parser)
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=defaults.site_threshold,
-        metavar="SHARE",
-        help="WEBSEGMENT_SITE_THRESHOLD of the crawl (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--min-pages",
-        type=int,
-        default=defaults.site_min_pages,
-        metavar="N",
-        help="WEBSEGMENT_SITE_MIN_PAGES of the crawl (default: %(default)s)",
-    )
+    add_site_rules(parser)
     parser.add_argument(
         "--forget",
         action="store_true",
@@ -62,8 +48,7 @@ def add_parser(
 def run(args: argparse.Namespace) -> int:
     """Show or forget a site's templates; return the exit status."""
     host = host_of(canonical_url(args.site)) if "://" in args.site else args.site.lower()
-    database = queries.open_for_reading(args.database)
-    try:
+    with closing(queries.open_for_reading(args.database)) as database:
         if args.forget:
             return _forget(args.database, host)
         with database.read() as connection:
@@ -76,8 +61,6 @@ def run(args: argparse.Namespace) -> int:
                 columns.remove("part")
             rows = ({name: asdict(each)[name] for name in columns} for each in found)
             write_rows(rows, args.format, out, columns, raw_csv=args.raw_csv)
-    finally:
-        database.close()
     said = f"{len(found)} templates on {pages} counted pages"
     if pages < args.min_pages:
         said = f"{pages} pages counted, fewer than {args.min_pages}: nothing is said about it yet"
@@ -86,11 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _forget(url: str, host: str) -> int:
-    database = Database.open(url, create=True)
-    try:
-        with database.write() as connection:
-            pages = forget_site(connection, host)
-    finally:
-        database.close()
+    with closing(Database.open(url, create=True)) as database, database.write() as connection:
+        pages = forget_site(connection, host)
     print(f"{printable(host)}: the counts of {pages} pages are forgotten", file=sys.stderr)
     return 0

@@ -108,17 +108,14 @@ def run_segmentation(args: argparse.Namespace) -> int:
     from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     output = _folder(args)
-    failed = False
+    failed: dict[str, str] = {}
     with labelled_pages(data_directory(args.data)) as pages:
         layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
         for layout in layouts:
             examples, errors = _examples(pages, render=layout == "rendered", args=args)
-            for name, reason in errors.items():
-                print(f"{name}: {reason}", file=sys.stderr)
-                failed = True
+            failed |= _told(errors)
             for model in (train(examples, layout), train_wps(examples, layout)):
-                for path in model.save(output):
-                    sys.stdout.write(f"{path}\n")
+                _say_written(model.save(output))
     return 1 if failed else 0
 
 
@@ -132,7 +129,7 @@ def run_templates(args: argparse.Namespace) -> int:
 
     layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
     examples: dict[LayoutKind, list[TemplateExample]] = {layout: [] for layout in layouts}
-    failed = False
+    failed: dict[str, str] = {}
     with (
         crawled_sites(args.sites or data_directory(args.data)) as sites,
         contextlib.closing(
@@ -144,12 +141,9 @@ def run_templates(args: argparse.Namespace) -> int:
             found, errors = site_examples(site, layouts, documents, verdicts.get(site.name))
             for layout, pages in found.items():
                 examples[layout].extend(pages)
-            for name, reason in errors.items():
-                print(f"{name}: {reason}", file=sys.stderr)
-                failed = True
+            failed |= _told(errors)
     for layout in layouts:
-        for path in train_templates(examples[layout], layout).save(_folder(args)):
-            sys.stdout.write(f"{path}\n")
+        _say_written(train_templates(examples[layout], layout).save(_folder(args)))
     return 1 if failed else 0
 
 
@@ -160,10 +154,7 @@ def _verdicts(database: str | None, hosts: Sequence[str]) -> dict[str, SiteVerdi
     from websegment_scrapy.store.queries import open_for_reading
     from websegment_scrapy.store.templates import read_verdict
 
-    with (
-        contextlib.closing(open_for_reading(database)) as opened,
-        opened.read() as connection,
-    ):
+    with contextlib.closing(open_for_reading(database)) as opened, opened.read() as connection:
         found = {host: read_verdict(connection, host) for host in hosts}
     return {host: verdict for host, verdict in found.items() if verdict is not None}
 
@@ -176,9 +167,20 @@ def run_content(args: argparse.Namespace) -> int:
 
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     examples = [example for example in content_examples(pages, progress) if example is not None]
-    for path in train_content(examples, progress=progress).save(_folder(args)):
-        sys.stdout.write(f"{path}\n")
+    _say_written(train_content(examples, progress=progress).save(_folder(args)))
     return 0
+
+
+def _told(errors: dict[str, str]) -> dict[str, str]:
+    """Say which pages could not be used, and why; return the same."""
+    for name, reason in errors.items():
+        print(f"{name}: {reason}", file=sys.stderr)
+    return errors
+
+
+def _say_written(paths: Sequence[Path]) -> None:
+    for path in paths:
+        sys.stdout.write(f"{path}\n")
 
 
 def _folder(args: argparse.Namespace) -> Path:

@@ -40,13 +40,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.content.features import BlockFeatures
 
-__all__ = [
-    "choose",
-    "look_again",
-    "without_comments",
-    "without_hidden",
-    "without_repetitions",
-]
+__all__ = ["choose", "look_again", "without_comments", "without_hidden", "without_repetitions"]
 
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6

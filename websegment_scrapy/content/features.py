@@ -13,20 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.content.place import (
-    FLAGS,
-    HALF,
-    PROSE,
-    BlockPlace,
-    place_columns,
-)
-from websegment_scrapy.content.text import (
-    MONEY,
-    BlockText,
-    Columns,
-    block_text,
-    text_columns,
-)
+from websegment_scrapy.content.place import FLAGS, HALF, PROSE, BlockPlace, place_columns
+from websegment_scrapy.content.text import MONEY, BlockText, Columns, block_text, text_columns
 from websegment_scrapy.page.subtrees import running_sums
 
 if TYPE_CHECKING:

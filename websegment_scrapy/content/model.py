@@ -18,11 +18,7 @@ from websegment_scrapy.content.choice import (
     without_repetitions,
 )
 from websegment_scrapy.content.container import without_surroundings
-from websegment_scrapy.content.features import (
-    FEATURES_VERSION,
-    BlockFeatures,
-    block_features,
-)
+from websegment_scrapy.content.features import FEATURES_VERSION, BlockFeatures, block_features
 from websegment_scrapy.content.lexicon import Lexicon
 from websegment_scrapy.content.smoothing import smooth_blocks
 from websegment_scrapy.model_files import (

@@ -33,6 +33,8 @@ comment is the content of a forum, and not of an article."""
 
 CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 
+_BITS = {word: CALLED_BIT[name] for name, words in CALLED.items() for word in words}
+
 CACHED_NAME, CACHED_NAMES = 200, 4096
 """Characters of an element's names up to which their scores are remembered, and how many are: the
 pages of a site have the same ones."""
@@ -76,10 +78,11 @@ def name_scores(
 def _name_score(lexicon: Lexicon, text: str) -> tuple[float, float, float, int]:
     """Return sum, least and greatest score of an element's names, and what it is `CALLED`."""
     words, table = name_words(text), lexicon.names
+    if not words:
+        return 0.0, 0.0, 0.0, 0
     scores = [table.get(word, 0.0) for word in words]
-    return (
-        sum(scores),
-        min(scores, default=0.0),
-        max(scores, default=0.0),
-        sum(bit for kind, bit in CALLED_BIT.items() if not CALLED[kind].isdisjoint(words)),
-    )
+    called = 0
+    for word in words:
+        if word in _BITS:
+            called |= _BITS[word]
+    return sum(scores), min(scores), max(scores), called

@@ -28,13 +28,7 @@ RESOLUTION = 64
 """Chosen on held-out hosts among a few values; the method itself is exact for any of them."""
 
 
-def smooth_blocks(
-    page: BlockFeatures,
-    probability: NDArray[np.float64],
-    *,
-    element: float = ELEMENT,
-    penalty: float = PENALTY,
-) -> NDArray[np.float64]:
+def smooth_blocks(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smoothed probability that each block is main text."""
     home, top, tree = page.place.home, page.place.top, page.text.tree
     is_inner = np.zeros(len(tree), dtype=bool)
@@ -54,8 +48,8 @@ def smooth_blocks(
     found = smooth(
         np.concatenate([mean, 1.0 - probability]),
         np.concatenate([above, np.searchsorted(inner, home)]),
-        np.concatenate([np.full(len(inner), element), weight / weight.mean()]),
-        penalty,
+        np.concatenate([np.full(len(inner), ELEMENT), weight / weight.mean()]),
+        PENALTY,
         resolution=RESOLUTION,
     )
     return 1.0 - found.values[len(inner) :]

@@ -21,9 +21,7 @@ class Background:
         self._tasks: set[asyncio.Future[Any]] = set()
 
     async def finish(
-        self,
-        work: Coroutine[Any, Any, _R],
-        orphan: Callable[[_R], Awaitable[object]] | None = None,
+        self, work: Coroutine[Any, Any, _R], orphan: Callable[[_R], Awaitable[object]] | None = None
     ) -> _R:
         """Await `work`, but let it finish when the page's time is over meanwhile.
 

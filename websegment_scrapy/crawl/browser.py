@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from playwright.async_api import Error as PlaywrightError
-
 from websegment_scrapy.exceptions import BrowserNotFound, NoSuchBrowser
 
 if TYPE_CHECKING:
@@ -183,6 +181,8 @@ def behind_gate(port: int) -> ProxySettings:
 
 async def launch(browser_type: BrowserType, options: dict[str, Any]) -> Browser:
     """Start a browser, without its sandbox only where the system does not allow it."""
+    from playwright.async_api import Error as PlaywrightError  # a crawl may only look for a browser
+
     if not options.get("chromium_sandbox"):
         if _is_root():
             logger.warning(NO_SANDBOX_REASON, "as root it refuses to use it")

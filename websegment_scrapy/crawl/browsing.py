@@ -8,8 +8,7 @@ import logging
 from collections import Counter
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakKeyDictionary, ref
+from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
 from scrapy_playwright.handler import (
@@ -27,12 +26,9 @@ from websegment_scrapy.crawl.provider import KeptBrowserProvider, upstream_of
 from websegment_scrapy.exceptions import BrowserNotFound
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from playwright.async_api import Page
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy_playwright.handler import BrowserContextWrapper
 
     from websegment_scrapy.crawl.keeping import Keeper
@@ -57,8 +53,6 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
 
     Subclasses limit the pages that are open at once with ``_slots``.
     """
-
-    _shared: ClassVar[WeakKeyDictionary[Crawler, ref[BrowsingHandler]]] = WeakKeyDictionary()
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -92,33 +86,10 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 given, self._own, self._places
             )
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the crawler's one handler, so that both schemes use the same browser."""
-        known = cls._shared.get(crawler)
-        handler = known() if known is not None else None
-        if not isinstance(handler, cls):
-            handler = cls(crawler)
-            cls._shared[crawler] = ref(handler)
-        return handler
-
-    @classmethod
-    def keeper_of(cls, crawler: Crawler) -> Keeper | None:
-        """Return the keeper of a crawl's browser, if that has been started."""
-        known = cls._shared.get(crawler)
-        handler = known() if known is not None else None
-        return None if handler is None else handler.keeper
-
     @property
     def keeper(self) -> Keeper | None:
         """The process between the browser and the network; none before the first page."""
         return getattr(getattr(self, "browser_provider", None), "keeper", None)
-
-    async def download_request(self, request: Request) -> Response:
-        """Download or render a page, unless the crawl ends before that is done."""
-        work = super().download_request(request)
-        response: Response = await self._ending.unless_left(work, request)
-        return response
 
     async def _launch(self) -> None:
         """Do nothing when the engine starts: the first page to render starts the browser."""

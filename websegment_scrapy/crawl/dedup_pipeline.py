@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import fields
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from websegment_scrapy.crawl.writer import StoreWriter, Undecided
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
+from websegment_scrapy.findings import Findings
 from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.store import PageRecord, Store
 
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["DedupPipeline", "NearDuplicate", "Unchanged"]
 
 logger = logging.getLogger(__name__)
+
+_OF_ANALYSIS = {field.name for field in fields(PageRecord)} & {
+    field.name for field in fields(Findings)
+}
+"""What the store is told of a page as the analysis has it."""
 
 
 class NearDuplicate(DropItem):
@@ -204,20 +211,8 @@ class DedupPipeline:
         }
         if analysis is None or isinstance(analysis, str):
             return PageRecord(**common, engine=self.config.engine, error=analysis)
-        return PageRecord(
-            **common,
-            title=analysis.title,
-            words=analysis.words,
-            signature=analysis.signature,
-            engine=analysis.engine,
-            model=analysis.model,
-            rendered=analysis.rendered,
-            parts=analysis.parts,
-            page_hash=analysis.page_hash,
-            document_hash=analysis.document_hash,
-            dossier=analysis.dossier,
-            fingerprint=analysis.fingerprint,
-        )
+        found = {name: getattr(analysis, name) for name in _OF_ANALYSIS - common.keys()}
+        return PageRecord(**common, **found)
 
     def _crawl_name(self) -> str:
         """Name this run in the visits: the spider and when it started."""

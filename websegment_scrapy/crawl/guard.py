@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from scrapy.exceptions import IgnoreRequest
 
-from websegment_scrapy.crawl.browsing import BrowsingHandler
 from websegment_scrapy.crawl.keeping import refusal
 from websegment_scrapy.crawl.rules import offsite
 from websegment_scrapy.exceptions import WebsegmentError
@@ -61,7 +60,9 @@ class Guard:
             reason = offsite(self._crawler, request.replace(url=came_from), request.url)
             if reason is not None:
                 raise IgnoreRequest(reason)
-        keeper = BrowsingHandler.keeper_of(self._crawler)
+        from websegment_scrapy.crawl.handler import RenderHandler  # loaded by the downloader
+
+        keeper = RenderHandler.keeper_of(self._crawler)
         if keeper is not None and keeper.is_running and not await keeper.is_allowed(request.url):
             refused = PrivateAddressRefused(request.url)
             self.name(refused)

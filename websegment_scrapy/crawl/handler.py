@@ -1,315 +1,99 @@
-"""The download handler: a page's way through the browser, with a limit on all that could hang."""
+"""The download handler: Scrapy's own until a page is to be rendered, then also the `renderer`.
+
+Playwright takes a quarter of a second to load, which a crawl that renders nothing does not spend.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
-from contextlib import suppress
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary, ref
 
-from playwright.async_api import Error as PlaywrightError
-from scrapy_playwright._utils import (
-    _attach_page_event_handlers,
-    _maybe_execute_page_init_callback,
-    _set_redirect_meta,
-)
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.utils.reactor import verify_installed_reactor
 
-from websegment_scrapy.crawl.authenticity import CaptureKey
-from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
-from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, is_busy
-from websegment_scrapy.crawl.guard import PrivateAddressRefused
-from websegment_scrapy.crawl.keeping import KeeperError
-from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
-from websegment_scrapy.crawl.navigation import Navigation, Opening
-from websegment_scrapy.crawl.responses import file_response, page_response
-from websegment_scrapy.crawl.rules import why_not
-from websegment_scrapy.exceptions import WebsegmentError
+from websegment_scrapy.config import Config
+from websegment_scrapy.crawl.ending import Ending
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
-    from playwright.async_api import Response as PlaywrightResponse
-    from scrapy import Request, Spider
+    from typing import Self
+
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from websegment_scrapy.config import Config
-    from websegment_scrapy.crawl.navigation import Snapshot
+    from websegment_scrapy.crawl.keeping import Keeper
+    from websegment_scrapy.crawl.renderer import Renderer
 
-__all__ = [
-    "NotAllowedError",
-    "RenderBusyError",
-    "RenderHandler",
-    "RenderMemoryError",
-    "RenderTimeoutError",
-    "render_settings",
-]
+__all__ = ["RenderHandler"]
 
-logger = logging.getLogger(__name__)
-
-PAGES_PER_CORE = 2  # one renders while the other waits for the network
-START_SECONDS = 60.0  # for starting the browser
-BROWSER_DEATHS = 3  # how often one page may see its browser die before that is its failure
+REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
 
-class RenderTimeoutError(WebsegmentError, TimeoutError):
-    """A page was not rendered within ``WEBSEGMENT_RENDER_TIMEOUT``."""
-
-
-class RenderBusyError(RenderTimeoutError):
-    """The same, and the page is still busy: it would use up another try as well."""
-
-
-class RenderMemoryError(WebsegmentError, MemoryError):
-    """A page took more than ``WEBSEGMENT_RENDER_MEMORY`` in the browser."""
-
-
-class NotAllowedError(WebsegmentError):
-    """A page ended where ``allowed_domains`` or robots.txt do not let the crawl go."""
-
-
-def render_settings(config: Config) -> dict[str, Any]:
-    """Return the Scrapy settings that rendering needs; the browser itself is the handler's."""
-    handler = f"{RenderHandler.__module__}.{RenderHandler.__qualname__}"
-    return {
-        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
-        "PLAYWRIGHT_BROWSER_TYPE": "chromium",
-        "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": config.render_timeout * 1000,
-        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES_PER_CORE * (os.cpu_count() or 1),
-    }
-
-
-class RenderHandler(BrowsingHandler):
+class RenderHandler(HTTP11DownloadHandler):
     """Download handler for ``http`` and ``https``; renders what has ``meta["playwright"]``.
 
-    Beyond scrapy-playwright's handler, whose settings and meta keys all hold:
-
-    - One page takes ``WEBSEGMENT_RENDER_TIMEOUT`` seconds at most, not counting the wait for its
-      turn and for the browser's start; then it is closed and the download fails with
-      `RenderTimeoutError`, or with `RenderBusyError` when it does not even answer: then it is not
-      tried again. One that takes more than ``WEBSEGMENT_RENDER_MEMORY`` fails with
-      `RenderMemoryError`.
-    - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
-    - The browser reaches the network through the `keeper` only, and private addresses only where
-      ``WEBSEGMENT_PRIVATE_HOSTS`` names them.
-    - A page's text, layout and address are of one moment, and signed (`authenticity`).
-    - The headers of a request go to its own origin and nowhere else; each site has a context of
-      its own.
-    - A browser that died is started again, and the pages it took with it are loaded again.
-    - Both schemes share one browser, which is started with the first page to render.
-    - A resource that is not HTML (JSON, text, an image) arrives as the server sent it, not as
-      the browser displays it.
-    - The Chromium is found by `find_chromium`; ``PLAYWRIGHT_LAUNCH_OPTIONS`` and
-      ``PLAYWRIGHT_CONTEXTS`` add to or override what is needed by default.
-
-    Stats: ``websegment/render/seconds`` (spent in the browser, summed over pages),
-    ``websegment/render/unclosed`` (pages that could not be closed in time),
-    ``websegment/render/refused`` (connections of pages to private addresses),
-    ``websegment/render/replaced`` (browsers that had grown too large).
+    Both schemes share one handler, and so one `Renderer` with its browser. With
+    ``WEBSEGMENT_RENDER = "always"`` the renderer is built with the handler, so that a mistake in
+    scrapy-playwright's settings shows at the start; otherwise with the first page to render.
     """
 
     lazy = False
+    _shared: ClassVar[WeakKeyDictionary[Crawler, ref[RenderHandler]]] = WeakKeyDictionary()
 
     def __init__(self, crawler: Crawler) -> None:
+        verify_installed_reactor(REACTOR)
         super().__init__(crawler)
-        self._timeout = self._own.render_timeout
-        self._limit = self._own.page_size * 2**20
-        if "PLAYWRIGHT_PROCESS_REQUEST_HEADERS" not in crawler.settings:
-            self.process_request_headers = None  # headers are sent by `navigation`
-        self.key = CaptureKey.of(crawler)
-        self._pages: dict[Request, list[Page]] = {}
-        self._navigations: dict[Request, Navigation] = {}
+        self._crawler = crawler
+        self._ending = Ending.of(crawler)
         self._closed = False
+        self._renderer: Renderer | None = None
+        if Config.from_settings(crawler.settings).render == "always":
+            self.renderer()
 
-    async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
-        page = request.meta.get("playwright_page")
-        reused = page is not None and not page.is_closed()
-        if not reused:
-            await self._replace_grown_browser(self._timeout + CLOSE_SECONDS)
-            await self._slots.acquire()
-        try:
-            response = await self._render(request, spider)
-        except BaseException:
-            if not reused:
-                self._slots.release()
-            raise
-        page = request.meta.get("playwright_page")
-        if not reused:
-            if page is None or page.is_closed():
-                self._slots.release()
-            else:  # playwright_include_page: the place is the user's until the page is closed
-                page.once("close", lambda *_: self._slots.release())
-        if response.url != request.url:
-            reason = await why_not(self._crawler, request, response.url)
-            if reason is not None:
-                raise NotAllowedError(reason)
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the crawler's one handler, so that both schemes use the same browser."""
+        handler = cls._of(crawler)
+        if not isinstance(handler, cls):
+            handler = cls(crawler)
+            cls._shared[crawler] = ref(handler)
+        return handler
+
+    @classmethod
+    def keeper_of(cls, crawler: Crawler) -> Keeper | None:
+        """Return the keeper of a crawl's browser, if that has been started."""
+        handler = cls._of(crawler)
+        return None if handler is None or handler._renderer is None else handler._renderer.keeper
+
+    def renderer(self) -> Renderer:
+        """Return what renders the pages; the first call builds it."""
+        if self._renderer is None:
+            from websegment_scrapy.crawl.renderer import Renderer
+
+            self._renderer = Renderer(self._crawler)
+        return self._renderer
+
+    async def download_request(self, request: Request) -> Response:
+        """Download or render a page, unless the crawl ends before that is done."""
+        if request.meta.get("playwright"):
+            work = self.renderer().download_request(request)
+        else:
+            work = super().download_request(request)
+        response: Response = await self._ending.unless_left(work, request)
         return response
 
-    async def _render(self, request: Request, spider: Spider | None) -> Response:
-        """Render a page, again when the browser died under it."""
-        for death in range(BROWSER_DEATHS + 1):
-            try:
-                async with asyncio.timeout(START_SECONDS):
-                    await self._background.finish(self._ensure_browser())
-            except TimeoutError as error:
-                raise RenderTimeoutError(
-                    f"the browser did not start within {START_SECONDS:g} s"
-                ) from error
-            try:
-                return await self._render_once(request, spider)
-            except KeeperError:
-                if death == BROWSER_DEATHS:
-                    raise
-            except PlaywrightError as error:
-                self._refuse_memory(error)
-                if death == BROWSER_DEATHS or not await self._browser_died():
-                    if self._ending.stopping:  # the browser may have been told to stop as well
-                        raise self._ending.left(request) from None
-                    raise
-        raise AssertionError("unreachable")
-
-    async def _render_once(self, request: Request, spider: Spider | None) -> Response:
-        """Render a page in limited time and close it, however it ends."""
-        started = monotonic()
-        include = request.meta.get("playwright_include_page")
-        done = False
-        try:
-            async with asyncio.timeout(self._timeout) as limit:
-                response = await self._load(request, spider or self._crawler.spider)
-            done = True
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            said = f"was not rendered within {self._timeout:g} s (WEBSEGMENT_RENDER_TIMEOUT)"
-            navigation = self._navigations.get(request)
-            if navigation is not None and await is_busy(navigation):
-                raise RenderBusyError(f"{request.url} {said} and is still busy") from error
-            raise RenderTimeoutError(f"{request.url} {said}") from error
-        else:
-            return response
-        finally:
-            self.stats.inc_value("websegment/render/seconds", monotonic() - started)
-            if self.keeper is not None and self.keeper.refusals:
-                self.stats.set_value("websegment/render/refused", self.keeper.refusals)
-            self._navigations.pop(request, None)
-            pages = self._pages.pop(request, [])
-            if not (done and include):
-                await self._close_pages(pages)
-
-    async def _load(self, request: Request, spider: Any) -> Response:
-        """Load and capture a page: what scrapy-playwright does, watched by `navigation`."""
-        page = request.meta.get("playwright_page")
-        if page is None or page.is_closed():
-            page = await self._create_page(request, spider)
-            self._pages.setdefault(request, []).append(page)
-        if request.meta.get("playwright_include_page"):
-            request.meta["playwright_page"] = page  # errbacks have it too
-        name = request.meta["playwright_context"]
-        _attach_page_event_handlers(page=page, request=request, spider=spider, context_name=name)
-        if self.abort_request is not None or self.process_request_headers is not None:
-            await self._route(page, request, spider, name)
-        await _maybe_execute_page_init_callback(
-            page=page, request=request, context_name=name, spider=spider
-        )
-        headers = {
-            str(name): str(value) for name, value in request.headers.to_unicode_dict().items()
-        }
-        opening = Opening(request.url, request.method, headers, request.body)
-        navigation = await Navigation.watch(page, opening, self._limit)
-        self._navigations[request] = navigation
-        data = DataRequests(page)
-        started = monotonic()
-        try:
-            if "Cookie" in headers:
-                await navigation.set_cookies(headers["Cookie"])
-            first = await self._open(page, request, navigation)
-            if navigation.answer is not None:
-                return file_response(request, navigation.answer)
-            if first is not None:
-                await _set_redirect_meta(request=request, response=first)
-            await self._apply_page_methods(page, request, spider)
-            snapshot = await capture_finished(
-                page,
-                navigation,
-                data,
-                settle_ms=self._own.render_settle * 1000,
-                load_ms=self._timeout * 500,
-            )
-            body = await _bytes_of_no_page(first, snapshot)
-        finally:
-            request.meta["download_latency"] = monotonic() - started
-            data.close()
-            if request.meta.get("playwright_include_page"):  # any other page is closed anyway
-                self._background.keep(navigation.close())
-        if body is not None:
-            return file_response(request, snapshot.document, body)
-        return page_response(request, snapshot, self.key)
-
-    async def _open(
-        self, page: Page, request: Request, navigation: Navigation
-    ) -> PlaywrightResponse | None:
-        """Send the page to its address."""
-        options: dict[str, Any] = {"wait_until": "domcontentloaded"}
-        options |= request.meta.get("playwright_page_goto_kwargs") or {}
-        options.pop("url", None)
-        try:
-            return await page.goto(request.url, **options)
-        except PlaywrightError as error:
-            if navigation.too_large is not None:
-                size = too_large(navigation.latest, navigation.too_large, self._limit)
-                raise TooLargeError(size) from error
-            if navigation.answer is not None:
-                return None  # a file: the browser was told not to show it
-            await self._refuse_private(navigation.latest, error)
-            raise
-
-    async def _refuse_private(self, url: str, error: PlaywrightError) -> None:
-        """Say so when it was the gate that did not let the page through."""
-        keeper = self.keeper
-        if keeper is None or "ERR_SOCKS_CONNECTION" not in error.message:
-            return
-        if not await keeper.is_allowed(url):
-            raise PrivateAddressRefused(url, keeper.refused_address(url)) from error
-
-    def _refuse_memory(self, error: PlaywrightError) -> None:
-        """Say so when it was the keeper that ended the page."""
-        taken = None if self.keeper is None else self.keeper.ended_page()
-        if taken is not None and "crash" in error.message.lower():
-            raise RenderMemoryError(
-                f"the page took {taken} MiB of the browser's memory; it may take "
-                f"{self._own.render_memory} (WEBSEGMENT_RENDER_MEMORY)"
-            ) from error
-
-    async def _route(self, page: Page, request: Request, spider: Any, name: str) -> None:
-        """Have the user's own functions look at each request of the page."""
-        await page.unroute("**")
-        handler = self._make_request_handler(
-            context_name=name,
-            method=request.method,
-            url=request.url,
-            headers=request.headers,
-            body=request.body,
-            encoding=request.encoding,
-            spider=spider,
-            initial_request_done=asyncio.Event(),
-        )
-        await page.route("**", handler)
-
     async def close(self) -> None:
-        """Close the browser once, for both schemes, in limited time."""
-        if not self._closed:
-            self._closed = True
+        """Close connections and browser once, for both schemes, in limited time."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
             await super().close()
+        finally:
+            if self._renderer is not None:
+                await self._renderer.close()
 
-
-async def _bytes_of_no_page(first: PlaywrightResponse | None, snapshot: Snapshot) -> bytes | None:
-    """Return the bytes of a document that was only called HTML, as the server sent them."""
-    if first is None or not snapshot.bare or not snapshot.document.first:
-        return None
-    with suppress(PlaywrightError):  # nothing was kept: the browser's view it is
-        body = await first.body()
-        kind = media_type({name.lower(): value for name, value in snapshot.document.headers})
-        if not is_html(kind, body):
-            return body
-    return None
+    @classmethod
+    def _of(cls, crawler: Crawler) -> RenderHandler | None:
+        known = cls._shared.get(crawler)
+        return None if known is None else known()

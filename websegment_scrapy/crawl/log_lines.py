@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter, is_item
 from scrapy.logformatter import LogFormatter
 
-from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.dedup_pipeline import NearDuplicate, Unchanged
+from websegment_scrapy.crawl.pages import config_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.logformatter import LogFormatterResult
     from twisted.python.failure import Failure
+
+    from websegment_scrapy.config import Config
 
 __all__ = ["ShortLogFormatter"]
 
@@ -47,7 +49,7 @@ class ShortLogFormatter(LogFormatter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Build the formatter of a crawl; part of Scrapy's component interface."""
-        return cls(Config.from_settings(crawler.settings))
+        return cls(config_of(crawler))
 
     def scraped(
         self, item: Any, response: Response | Failure | None, spider: Spider

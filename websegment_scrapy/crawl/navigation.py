@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 
+from websegment_scrapy.crawl.failures import ElsewhereError
 from websegment_scrapy.crawl.media import HTML_TYPES, TooLargeError, media_type, too_large
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import SCRIPT, Captured, new_mark
@@ -31,14 +32,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import CDPSession, Page
 
-__all__ = [
-    "Document",
-    "ElsewhereError",
-    "Navigation",
-    "Opening",
-    "Snapshot",
-    "WentOnError",
-]
+__all__ = ["Document", "Navigation", "Opening", "Snapshot", "WentOnError"]
 
 # Types of resources that nothing here needs ("Other" is icons, manifests, prefetches). Images may
 # have no declared size; the pattern of "EventSource" stops every fetch and XHR in Chromium 156.
@@ -59,10 +53,6 @@ _MAX_DOCUMENTS = 50  # that are remembered: a page that goes on and on is not fo
 _READ_BYTES = 2**20
 _GONE = ("context", "frame", "navigated", "world")
 """Words of the browser's messages when the document that was asked is no longer there."""
-
-
-class ElsewhereError(WebsegmentError):
-    """The browser shows something that no server sent: an error, an empty page, a local file."""
 
 
 class WentOnError(WebsegmentError):

@@ -27,17 +27,25 @@ from websegment_scrapy.store.record import canonical_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from websegment_scrapy.analysis import Analysis
     from websegment_scrapy.crawl.sites import SiteVerdicts
     from websegment_scrapy.dedup.decision import Decision
+    from websegment_scrapy.findings import Report
     from websegment_scrapy.pool import AnalysisPool
 
-__all__ = ["CrawledPage", "PageRegistry", "add_seconds", "enabled_config"]
+__all__ = [
+    "CrawledPage",
+    "PageRegistry",
+    "WithRegistry",
+    "add_seconds",
+    "config_of",
+    "enabled_config",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +59,35 @@ PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=No
 """The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
 
+_CONFIGS: WeakKeyDictionary[Crawler, Config] = WeakKeyDictionary()
+
+
+def config_of(crawler: Crawler) -> Config:
+    """Return the crawl's configuration, which its settings are read for once."""
+    if crawler not in _CONFIGS:
+        _CONFIGS[crawler] = Config.from_settings(crawler.settings)
+    return _CONFIGS[crawler]
+
+
 def enabled_config(crawler: Crawler) -> Config:
     """Return the crawl's configuration; a component that is switched off is not built."""
-    config = Config.from_settings(crawler.settings)
+    config = config_of(crawler)
     if not config.enabled:
         raise NotConfigured("WEBSEGMENT_ENABLED is off")
     return config
+
+
+class WithRegistry:
+    """A middleware that needs nothing but the registry of the crawl's pages."""
+
+    def __init__(self, registry: PageRegistry) -> None:
+        self.registry = registry
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware for a crawl."""
+        enabled_config(crawler)
+        return cls(PageRegistry.of(crawler))
 
 
 def add_seconds(stats: StatsCollector, name: str, started: float) -> None:
@@ -106,9 +137,9 @@ class CrawledPage:
         self._response = response
 
     @property
-    def analysis(self) -> Analysis | OtherFormat | str | None:
+    def analysis(self) -> Report | OtherFormat | str | None:
         """The analysis, the reason why there is none, or ``None`` before it was tried."""
-        found: Analysis | OtherFormat | str | None = self.result("analysis")
+        found: Report | OtherFormat | str | None = self.result("analysis")
         return found
 
     @property
@@ -155,7 +186,7 @@ class PageRegistry:
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats is not None
-        config = Config.from_settings(crawler.settings)
+        config = config_of(crawler)
         self.crawler = crawler
         self.results = ItemResults(config, crawler.stats)
         self.sites: SiteVerdicts | None = None

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 from scrapy.http.request import NO_CALLBACK
 
 from websegment_scrapy.crawl.ending import FILTER_KEY
-from websegment_scrapy.crawl.pages import PageRegistry, enabled_config
+from websegment_scrapy.crawl.pages import WithRegistry
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 __all__ = ["PressureMiddleware"]
 
 
-class PressureMiddleware:
+class PressureMiddleware(WithRegistry):
     """Downloader middleware that holds responses back while enough pages are at work.
 
     Scrapy itself stops downloading only when the responses under way reach
@@ -31,15 +28,6 @@ class PressureMiddleware:
     that downloads something of its own (files, images) cannot block itself; such requests, which
     have no callback, never wait.
     """
-
-    def __init__(self, registry: PageRegistry) -> None:
-        self.registry = registry
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the middleware for a crawl."""
-        enabled_config(crawler)
-        return cls(PageRegistry.of(crawler))
 
     def process_request(self, request: Request) -> None:
         """Make a request that was left at the end of an earlier run as it was (`ending`)."""

@@ -8,7 +8,7 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 
-from websegment_scrapy.crawl.pages import PARSED, PageRegistry, enabled_config
+from websegment_scrapy.crawl.pages import PARSED, WithRegistry, enabled_config
 from websegment_scrapy.items import named_pages
 
 if TYPE_CHECKING:
@@ -24,22 +24,13 @@ PARSE_META = {"_callback", "_depth"}
 """What Scrapy's command ``parse`` writes to the meta of its requests."""
 
 
-class RememberResponseMiddleware:
+class RememberResponseMiddleware(WithRegistry):
     """Spider middleware that notes for every item which page it belongs to.
 
     That is the response of the callback that yielded it, or what ``belongs_to`` has named. It
     belongs nearest to the engine (a low number in ``SPIDER_MIDDLEWARES``), where items are what the
     pipelines will get.
     """
-
-    def __init__(self, registry: PageRegistry) -> None:
-        self.registry = registry
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the middleware for a crawl."""
-        enabled_config(crawler)
-        return cls(PageRegistry.of(crawler))
 
     def process_spider_input(self, response: Response) -> None:
         """Note what ``scrapy parse`` reads: it takes the items from the callback by itself."""
@@ -56,7 +47,7 @@ class RememberResponseMiddleware:
             yield value
 
 
-class RecordPagesMiddleware:
+class RecordPagesMiddleware(WithRegistry):
     """Spider middleware that has every HTML page recorded that reaches the spider.
 
     Settings: ``WEBSEGMENT_RECORD``; the middleware is there for ``"pages"`` only.
@@ -65,15 +56,12 @@ class RecordPagesMiddleware:
     middlewares keep from the callbacks, such as pages of other HTTP statuses, is not recorded.
     """
 
-    def __init__(self, registry: PageRegistry) -> None:
-        self.registry = registry
-
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the middleware for a crawl."""
+        """Build the middleware for a crawl that records all pages."""
         if enabled_config(crawler).record != "pages":
             raise NotConfigured
-        return cls(PageRegistry.of(crawler))
+        return super().from_crawler(crawler)
 
     def process_spider_input(self, response: Response) -> None:
         """Begin with a page while the spider reads it."""

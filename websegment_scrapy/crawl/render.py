@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.retry import get_retry_request
@@ -15,15 +16,14 @@ from scrapy.utils.misc import load_object
 from websegment_scrapy.config import META_KEY, Config, PageMeta
 from websegment_scrapy.crawl.authenticity import CaptureKey
 from websegment_scrapy.crawl.browser import find_chromium
-from websegment_scrapy.crawl.guard import Guard, PrivateAddressRefused
-from websegment_scrapy.crawl.handler import (
+from websegment_scrapy.crawl.failures import (
+    ElsewhereError,
     NotAllowedError,
     RenderBusyError,
-    RenderHandler,
     RenderMemoryError,
 )
+from websegment_scrapy.crawl.guard import Guard, PrivateAddressRefused
 from websegment_scrapy.crawl.media import TooLargeError
-from websegment_scrapy.crawl.navigation import ElsewhereError
 from websegment_scrapy.crawl.responses import TOO_LARGE, RenderedResponse, rendered_response
 from websegment_scrapy.exceptions import BrowserNotFound, NoSuchBrowser
 
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-__all__ = ["RenderMiddleware", "RenderedResponse"]
+__all__ = ["RenderMiddleware", "RenderedResponse", "render_settings"]
 
 logger = logging.getLogger(__name__)
 
+HANDLER = "websegment_scrapy.crawl.handler.RenderHandler"
+PAGES_PER_CORE = 2  # one renders while the other waits for the network
 STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
@@ -51,6 +53,16 @@ NOT_AGAIN = (
     PrivateAddressRefused,
 )
 """Failures that another try in the browser would only repeat."""
+
+
+def render_settings(config: Config) -> dict[str, Any]:
+    """Return the Scrapy settings that rendering needs; the browser itself is the handler's."""
+    return {
+        "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
+        "PLAYWRIGHT_BROWSER_TYPE": "chromium",
+        "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": config.render_timeout * 1000,
+        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES_PER_CORE * (os.cpu_count() or 1),
+    }
 
 
 class RenderMiddleware:
@@ -251,8 +263,8 @@ class RenderMiddleware:
         if not _handler_renders(settings):
             self._give_up(
                 "no render handler",
-                "DOWNLOAD_HANDLERS lacks websegment_scrapy.crawl.handler.RenderHandler for http "
-                "and https: set it, or enable the add-on, which does",
+                f"DOWNLOAD_HANDLERS lacks {HANDLER} for http and https: set it, or enable the "
+                "add-on, which does",
             )
             return
         named = settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS").get("executable_path")
@@ -272,6 +284,8 @@ class RenderMiddleware:
 
 
 def _handler_renders(settings: BaseSettings) -> bool:
+    from websegment_scrapy.crawl.handler import RenderHandler  # loaded by the downloader
+
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     return all(
         handlers.get(scheme) and issubclass(load_object(handlers[scheme]), RenderHandler)

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.crawl.navigation import Document, Snapshot
     from websegment_scrapy.page.capture import Captured
 
-__all__ = [
-    "TOO_LARGE",
-    "RenderedResponse",
-    "file_response",
-    "page_response",
-    "rendered_response",
-]
+__all__ = ["TOO_LARGE", "RenderedResponse", "file_response", "page_response", "rendered_response"]
 
 TOO_LARGE = "too-large"
 """Flag of the empty response in place of a document larger than ``WEBSEGMENT_PAGE_SIZE``."""

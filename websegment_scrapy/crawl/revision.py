@@ -7,11 +7,11 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.analysis import judge_again
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.exceptions import AnalysisError, StoreError
 from websegment_scrapy.store.revision import finish, pending_sites, read_kept, revise
 from websegment_scrapy.store.settling import settle, unsettled
+from websegment_scrapy.tasks import judge_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

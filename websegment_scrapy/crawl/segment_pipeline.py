@@ -7,7 +7,6 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.analysis import Analysis, analysis_of
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
@@ -16,6 +15,7 @@ from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.decode import OtherFormat
 from websegment_scrapy.pool import Abandoned, AnalysisPool
 from websegment_scrapy.segment.registry import get_engine
+from websegment_scrapy.tasks import report_on
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.config import Config
     from websegment_scrapy.crawl.pages import CrawledPage
+    from websegment_scrapy.findings import Report
 
 __all__ = ["SegmentPipeline"]
 
@@ -61,6 +62,7 @@ class SegmentPipeline:
         self.config = config
         self.registry = PageRegistry.of(crawler)
         self.ending = Ending.of(crawler)
+        self.with_segments = not (config.main_text_only or config.flatten)
         self.pool: AnalysisPool | None = None
         self._met_other_formats = False
         self.registry.steps["analysis"] = self._analyze
@@ -75,9 +77,7 @@ class SegmentPipeline:
     async def open_spider(self) -> None:
         """Start the worker processes."""
         self.pool = AnalysisPool(
-            self.config.workers,
-            timeout=self.config.page_timeout,
-            memory=self.config.page_memory,
+            self.config.workers, timeout=self.config.page_timeout, memory=self.config.page_memory
         )
         self.registry.pool = self.pool
         self.ending.on_leave(self.pool.abandon)
@@ -103,7 +103,7 @@ class SegmentPipeline:
         self.registry.results.put(item, self._values(page, outcome))
         return item
 
-    async def _analyze(self, page: CrawledPage) -> Analysis | OtherFormat | str:
+    async def _analyze(self, page: CrawledPage) -> Report | OtherFormat | str:
         """Return the analysis, or the reason why there is none."""
         assert self.pool is not None
         started = monotonic()
@@ -119,8 +119,9 @@ class SegmentPipeline:
             site = await self.ending.unless_left(sites.verdict(page.url), request)
         try:
             future = self.pool.submit(
-                analysis_of,
+                report_on,
                 page.html,
+                segments=self.with_segments,
                 url=page.url,
                 content_type=page.content_type,
                 encoding=page.encoding,
@@ -169,7 +170,7 @@ class SegmentPipeline:
         self.stats.inc_value(f"websegment/other_formats/{found.kind}")
         return found
 
-    def _values(self, page: CrawledPage, outcome: Analysis | OtherFormat | str) -> dict[str, Any]:
+    def _values(self, page: CrawledPage, outcome: Report | OtherFormat | str) -> dict[str, Any]:
         values: dict[str, Any] = {
             "url": page.stored_url,
             "main_text": "",
@@ -185,16 +186,10 @@ class SegmentPipeline:
             return values | {"reason": outcome.reason, "engine": None}
         if isinstance(outcome, str):
             return values | {"reason": outcome}
-        values |= {
-            "main_text": outcome.main_text,
-            "title": outcome.title,
-            "words": outcome.words,
-            "page_words": outcome.page_words,
-            "engine": outcome.engine,
-            "rendered": outcome.rendered,
-        }
-        if not (self.config.main_text_only or self.config.flatten):
-            values["segments"] = outcome.to_dict()["segments"]
+        names = ("main_text", "title", "words", "page_words", "engine", "rendered")
+        values |= {name: getattr(outcome, name) for name in names}
+        if self.with_segments:
+            values["segments"] = outcome.segments_for_item()
         return values
 
     def _warn_without_response(self, item: Any) -> None:

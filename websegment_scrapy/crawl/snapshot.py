@@ -26,7 +26,6 @@ from websegment_scrapy.crawl.navigation import Navigation, Opening
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from playwright.async_api import Browser, Page, Playwright
@@ -59,11 +58,7 @@ class Snapshotter:
     """
 
     def __init__(
-        self,
-        *,
-        chromium: str | None = None,
-        timeout: float = 30.0,
-        settle: float = 0.1,
+        self, *, chromium: str | None = None, timeout: float = 30.0, settle: float = 0.1
     ) -> None:
         self._launch_options = launch_options(find_chromium(chromium))
         self._timeout = timeout
@@ -76,12 +71,7 @@ class Snapshotter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def render(self, source: str | Path) -> Captured:

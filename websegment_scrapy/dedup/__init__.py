@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
-from websegment_scrapy.dedup.signature import (
-    RECIPES,
-    Recipe,
-    Signature,
-    signature_of,
-    similarity,
-)
+from websegment_scrapy.dedup.signature import RECIPES, Recipe, Signature, signature_of, similarity
 
 __all__ = [
     "RECIPES",

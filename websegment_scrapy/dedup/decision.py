@@ -41,6 +41,8 @@ class Decision:
         The page's canonical URL, as stored.
     page_id
         Its row in the table ``pages``.
+    first_seen
+        When the URL was seen for the first time (UTC).
     duplicate_of
         URL of the most similar page, when the page's content is a near-duplicate; also for an
         ``unchanged`` or ``changed`` page whose content is one.
@@ -50,8 +52,6 @@ class Decision:
     representative
         URL of the page that stands for the text: the page itself when it repeats nothing, otherwise
         one that it is similar to. ``None`` for ``empty`` and ``failed``.
-    first_seen
-        When the URL was seen for the first time (UTC).
     reason
         Why the page is ``empty`` or ``failed``.
     revised
@@ -62,9 +62,9 @@ class Decision:
     kind: DecisionKind
     url: str
     page_id: int
-    duplicate_of: str | None
-    similarity: float | None
-    representative: str | None
     first_seen: datetime
-    reason: str | None
+    duplicate_of: str | None = None
+    similarity: float | None = None
+    representative: str | None = None
+    reason: str | None = None
     revised: bool = False

@@ -13,9 +13,9 @@ blocks are main text. Two of them are of the same page when
 
 So text that appears, disappears or moves in the main text is a change; what is main text is asked
 of both visits, and what only one of them took for it must stand in both documents. Blocks are cut
-by tags alone, never by layout. What a page itself calls navigation or its footer does not count as
-main text here, even if it was taken for it. What this cannot see: text that a page has elsewhere
-already, in its menu say, and that becomes main text.
+by tags alone, never by layout. What a page itself calls navigation or its footer, by an element or
+by its name, does not count as main text here, even if it was taken for it. What this cannot see:
+text that a page has elsewhere already, in its menu say, and that becomes main text.
 
 A hash has 24 bits: of one edit in 80,000 the new text is taken for another one of a page with 200
 blocks. It is stored in 3 bytes: a page of 63 blocks has 196.
@@ -23,6 +23,7 @@ blocks. It is stored in 3 bytes: a page of 63 blocks has 196.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, pairwise
@@ -32,6 +33,7 @@ import numpy as np
 
 from websegment_scrapy.page.gaps import gap_bits
 from websegment_scrapy.page.reading import CUTTING, tag_bits
+from websegment_scrapy.page.subtrees import lies_in, subtree_sums
 from websegment_scrapy.page.words import NORMALISER_VERSION, words, words_by_node
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ MAX_BLOCKS = 5000
 
 AROUND, WITHIN = ("nav", "footer"), ("article", "main", "blockquote")
 """Elements whose text belongs to the page's frame, unless they are in one of the others."""
+
+_NAMED = re.compile(r"(?<![a-z])(?:(footer)|nav|navbar|navigation|menu)(?![a-z])", re.IGNORECASE)
+"""Names of the same. A menu is one of links: that of a restaurant is what its page is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +79,8 @@ class Fingerprint:
     others: frozenset[int]
 
     @classmethod
-    def of(cls, texts: Sequence[str], is_main: Sequence[bool]) -> Fingerprint:
-        """Make the fingerprint of a page from its blocks; those without words do not count."""
-        return cls.of_words([words(text) for text in texts], is_main)
-
-    @classmethod
-    def of_words(cls, blocks: Sequence[Sequence[str]], is_main: Sequence[bool]) -> Fingerprint:
-        """Make the fingerprint of a page from the words of its blocks."""
+    def of(cls, blocks: Sequence[Sequence[str]], is_main: Sequence[bool]) -> Fingerprint:
+        """Make the fingerprint of a page from its blocks' words; those without do not count."""
         if len(blocks) > MAX_BLOCKS:
             kept = [block for block, is_kept in zip(blocks, is_main, strict=True) if is_kept]
             blocks, is_main = [list(chain.from_iterable(kept))], [True]
@@ -175,7 +175,7 @@ def fingerprint_of(
             pieces[begin] if end == begin + 1 else list(chain.from_iterable(pieces[begin:end]))
         )
         kept.append(any(is_main[begin:end]))
-    return Fingerprint.of_words([*blocks, words(told)], [*kept, not any(kept)])
+    return Fingerprint.of([*blocks, words(told)], [*kept, not any(kept)])
 
 
 def _around(tree: PageTree) -> NDArray[np.bool_]:
@@ -183,10 +183,15 @@ def _around(tree: PageTree) -> NDArray[np.bool_]:
 
     One that has half of the page's text is none: its end tag was forgotten.
     """
-    around = np.zeros(len(tree), dtype=bool)
-    most = len(tree.text) / 2
-    for node in np.flatnonzero(tree.tagged(AROUND)).tolist():
-        end = int(tree.end[node])
-        if tree.text_end[end - 1] - tree.text_start[node] < most:
-            around[node:end] = True
-    return around & ~tree.inside(*WITHIN)
+    around = tree.tagged(AROUND)
+    length = tree.text_end - tree.text_start
+    texts, linked = (
+        subtree_sums(tree.end, each) for each in (length, np.where(tree.link >= 0, length, 0))
+    )
+    names = tree.names
+    called = {name: _NAMED.search(name) for name in set(names.values())}
+    for node, name in names.items():
+        found = called[name]
+        if found is not None:
+            around[node] |= found[1] is not None or 2 * linked[node] > texts[node]
+    return lies_in(tree.end, around & (2 * texts < len(tree.text))) & ~tree.inside(*WITHIN)

@@ -28,11 +28,7 @@ from websegment_scrapy.evaluate.methods import (
     text_method,
 )
 from websegment_scrapy.evaluate.published import DEDUP
-from websegment_scrapy.evaluate.smallest import (
-    HASH_FUNCTIONS,
-    by_hash_functions,
-    half_common,
-)
+from websegment_scrapy.evaluate.smallest import HASH_FUNCTIONS, by_hash_functions, half_common
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.measure.datasets import DataError
 from websegment_scrapy.measure.report import listed, silent, text_table
@@ -52,15 +48,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.pool import AnalysisPool
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = [
-    "DedupResult",
-    "DedupRow",
-    "PageTexts",
-    "Rates",
-    "evaluate_dedup",
-    "rates",
-    "sign_page",
-]
+__all__ = ["DedupResult", "DedupRow", "PageTexts", "Rates", "evaluate_dedup", "rates", "sign_page"]
 
 SignatureKind = Literal["shingles", "minhash"]
 

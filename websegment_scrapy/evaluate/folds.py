@@ -22,13 +22,9 @@ from websegment_scrapy.evaluate.segmentation import (
     block_numbers,
     label_page,
 )
-from websegment_scrapy.measure.metrics import (
-    adjusted_rand_index,
-    normalised_mutual_information,
-)
+from websegment_scrapy.measure.metrics import adjusted_rand_index, normalised_mutual_information
 from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import build_energy, weigh
 from websegment_scrapy.segment.expansion import minimise
@@ -70,8 +66,7 @@ def labelled_example(name: str, task: GoldTask) -> Example:
     """Prepare a labelled page for training."""
     from websegment_scrapy.learn.examples import make_example
 
-    html = decode(task.html) if isinstance(task.html, bytes) else task.html
-    tree = build_tree(html, attributes=(WSID,))
+    tree = build_tree(task.html, attributes=(WSID,))
     number = block_numbers(task.blocks)
     labelled = np.full(len(tree), -1, dtype=np.int32)
     for node, block in tree.attributes[WSID].items():

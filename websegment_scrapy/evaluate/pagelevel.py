@@ -150,11 +150,7 @@ class TemplateResult:
 
 
 def evaluate_templates(
-    pages: Iterable[NodePage],
-    model: PageLevelModel,
-    *,
-    total: int = 0,
-    progress: Progress = silent,
+    pages: Iterable[NodePage], model: PageLevelModel, *, total: int = 0, progress: Progress = silent
 ) -> TemplateResult:
     """Measure PageLevel Basic and Smooth on labelled pages, not rendered."""
     found = [measure_page(page, model) for page in progress(pages, total, "labelled pages")]

@@ -1,7 +1,7 @@
 """Figures that the papers print, to stand beside the measured ones.
 
 They were measured on the papers' own pages, so they show the order of size and no more. The
-tables of the Block Fusion paper are not among them: the copy at hand has lost them.
+tables of the Block Fusion paper are not among them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from websegment_scrapy.measure.datasets import DataError
 from websegment_scrapy.measure.documents import Documents
 from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.decode import decode
 from websegment_scrapy.segment.registry import LEARNED, get_engine
 from websegment_scrapy.segment.segments import relabel
 
@@ -207,8 +206,7 @@ def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLab
 def label_page(task: GoldTask, engine_of: Callable[[str], Segmenter] = get_engine) -> PageLabels:
     """Segment one page with every engine; runs in a worker process."""
     start = time.process_time()
-    html = decode(task.html) if isinstance(task.html, bytes) else task.html
-    tree = build_tree(html, attributes=(WSID,))
+    tree = build_tree(task.html, attributes=(WSID,))
     parsing = time.process_time() - start
     if task.rendered and tree.layout != "rendered":
         raise AnalysisError("its snapshot has no readable layout: remove it to render it again")

@@ -18,7 +18,6 @@ from websegment_scrapy.content.page_templates import page_templates
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.measure.report import silent, text_table
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.decode import decode
 from websegment_scrapy.template.sitelevel import SiteCounter
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _site(site: CrawledSite) -> tuple[int, ...] | None:
     trees = []
     for page in site.pages:
         try:
-            trees.append(build_tree(decode(page.path.read_bytes())))
+            trees.append(build_tree(page.path.read_bytes()))
         except (AnalysisError, OSError):
             continue
     counter = SiteCounter()

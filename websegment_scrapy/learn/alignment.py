@@ -27,6 +27,7 @@ REACH = 60
 """Words around the first and the last block found, in which short blocks are looked for."""
 
 SLACK = 3
+"""Words by which it may stand outside of that. No search over any of these is on record."""
 
 
 def aligned_shares(blocks: Sequence[Sequence[str]], gold: Sequence[str]) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from websegment_scrapy.learn.metric import LEAVES_PER_PAGE, Triplets
 from websegment_scrapy.measure.informative import gold_informative
-from websegment_scrapy.segment.costs import Measures, RowScores, measure_page, path_costs
+from websegment_scrapy.page.subtrees import path_sums, range_sums, uniform_ranges
+from websegment_scrapy.segment.costs import Measures, RowScores, measure_page
 from websegment_scrapy.segment.features import METRIC_FEATURES
 from websegment_scrapy.segment.pair_features import PairMeasure
 
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = [
-    "Example",
-    "adjacent_examples",
-    "make_example",
-    "pair_examples",
-    "triplets",
-]
+__all__ = ["Example", "adjacent_examples", "make_example", "pair_examples", "triplets"]
 
 PAIRS_PER_PAGE = 2000
 """Pairs of leaves taken of each page for CClus, at random."""
@@ -101,8 +96,6 @@ def make_example(
     is_segment = np.zeros(len(skeleton.low), dtype=bool)
     rows = skeleton.row_of_node[np.flatnonzero(labelled >= 0)]
     is_segment[rows[rows >= 0]] = True
-    changes = np.concatenate(([0], np.cumsum(gold[1:] != gold[:-1])))
-    inside = np.concatenate(([0], np.cumsum(gold >= 0)))
     return Example(
         name=name,
         tree=tree,
@@ -110,24 +103,21 @@ def make_example(
         gold=gold,
         target=np.where(gold >= 0, skeleton.row_of_node[block], -1).astype(np.int32),
         is_segment=is_segment,
-        is_uniform=changes[skeleton.high - 1] == changes[skeleton.low],
-        known=inside[skeleton.high] > inside[skeleton.low],
+        is_uniform=uniform_ranges(gold, skeleton.low, skeleton.high),
+        known=range_sums(gold >= 0, skeleton.low, skeleton.high) > 0,
         counted=(gold >= 0) & (tree.is_text[tree.leaves]),
         informative=gold_informative(gold, measures.features.leaf.values["words"], types or {}),
     )
 
 
 def triplets(
-    example: Example,
-    scores: RowScores,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    example: Example, scores: RowScores, mean: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> Triplets:
     """List for some leaves of a page the labels they could carry, as the metric sees them."""
     features = example.measures.features
     skeleton = features.skeleton
     standard = (features.columns(METRIC_FEATURES) - mean) / scale
-    path = path_costs(skeleton.parent, scores.crossing)
+    path = path_sums(skeleton.parent, scores.crossing)
     leaves = np.flatnonzero(example.target >= 0)
     if len(leaves) > LEAVES_PER_PAGE:
         leaves = leaves[np.linspace(0, len(leaves) - 1, LEAVES_PER_PAGE).astype(np.int64)]

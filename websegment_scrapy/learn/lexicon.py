@@ -28,6 +28,7 @@ PRIOR = 3.0
 """Pages' worth of the usual share that every word starts with."""
 
 DIGITS = 2
+"""Of the stored log odds."""
 
 
 @dataclass(frozen=True, slots=True)

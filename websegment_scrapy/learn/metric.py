@@ -39,6 +39,9 @@ SHRINK = 0.05
 """Penalty on ``‖A‖²``: 33 columns, 60 pages."""
 
 MAX_ITERATIONS = 60
+"""Of L-BFGS. All of these are what the shipped models were made with; no search over them is on
+record."""
+
 LEAVES_PER_PAGE = 60
 """Leaves taken of each page, spread evenly."""
 

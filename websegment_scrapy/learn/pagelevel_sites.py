@@ -13,7 +13,6 @@ from websegment_scrapy.learn.pagelevel import (
 )
 from websegment_scrapy.measure.sites import local_copy
 from websegment_scrapy.page.build import build_tree
-from websegment_scrapy.page.decode import decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +57,7 @@ def site_examples(
     errors: dict[str, str] = {}
     for number, page in enumerate(site.pages):
         try:
-            trees[number] = build_tree(decode(page.path.read_bytes()))
+            trees[number] = build_tree(page.path.read_bytes())
         except (AnalysisError, OSError) as error:
             errors[page.name] = str(error)
     examples: dict[LayoutKind, list[TemplateExample]] = {layout: [] for layout in layouts}
@@ -73,11 +72,10 @@ def site_examples(
             if layout == "rendered":
                 try:
                     with local_copy(site, site.pages[number]) as page:
-                        html = documents.read(page)
+                        tree = build_tree(documents.read(page))
                 except AnalysisError as error:
                     errors[site.pages[number].name] = str(error)
                     continue
-                tree = build_tree(decode(html) if isinstance(html, bytes) else html)
             example = make_template_example(site.name, site.family, tree, verdict)
             if example is not None:
                 examples[layout].append(example)

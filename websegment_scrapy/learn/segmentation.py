@@ -12,18 +12,13 @@ The pages are dealt into ``INNER_FOLDS`` folds, and every page is of another sit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from websegment_scrapy.learn.boosting import fit_trees
-from websegment_scrapy.learn.examples import (
-    Example,
-    adjacent_examples,
-    pair_examples,
-    triplets,
-)
+from websegment_scrapy.learn.examples import Example, adjacent_examples, pair_examples, triplets
 from websegment_scrapy.learn.metric import fit_lmnn
 from websegment_scrapy.learn.regression import fit_logistic, spread_of
 from websegment_scrapy.measure.metrics import adjusted_rand_index
@@ -32,7 +27,7 @@ from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import RowScores, Variant, build_energy, row_scores, weigh
 from websegment_scrapy.segment.expansion import minimise
 from websegment_scrapy.segment.features import METRIC_FEATURES
-from websegment_scrapy.segment.model import Metric, SegmentationModel
+from websegment_scrapy.segment.model import SegmentationModel
 from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
@@ -55,19 +50,10 @@ LAMBDAS: dict[Variant, tuple[float, ...]] = {
     "nl": (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
 }
 THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+"""Values of λ and of CClus's threshold to choose from, by the mean ARI of pages left out."""
+
 ENGINE_OF: dict[Variant, str] = {"full": "gcuts", "np": "gcuts-np", "nl": "gcuts-nl"}
 ENGINES = ("gcuts", "gcuts-np", "gcuts-nl", "cclus", "cclus-nl")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    """What was fitted on some pages with given row scores."""
-
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    metric: Metric
-    adjacent: Logistic
-    pairs: Logistic
 
 
 def deal(count: int, folds: int, seed: int) -> NDArray[np.int64]:
@@ -105,22 +91,19 @@ def train(
             "or measure the shipped models with --folds 0"
         )
     with threadpool_limits(1):  # sums in another order would change the last digits
-        names = examples[0].measures.features.names
         fold = deal(len(examples), INNER_FOLDS, seed)
         scores = _unseen_scores(examples, fold, seed)
-        empty = _trees([], [], seed)
         validation: list[SegmentationModel] = []
         for held_out in range(INNER_FOLDS):
             rest = [number for number in range(len(examples)) if fold[number] != held_out]
-            fitted = _fit(examples, scores, rest, seed)
-            validation.append(_model(layout, names, empty, empty, fitted))
+            validation.append(_fit(examples, scores, rest, layout, seed))
         unseen = [validation[number] for number in fold.tolist()]
         parameters = _choose(examples, scores, unseen, engines)
         everything = list(range(len(examples)))
-        fitted = _fit(examples, scores, everything, seed)
+        model = _fit(examples, scores, everything, layout, seed)
         segment, uniform = _grow(examples, everything, seed)
-        model = _model(layout, names, segment, uniform, fitted)
-    return replace(model, parameters=parameters, recipe=_recipe(examples, seed))
+    recipe = _recipe(examples, seed)
+    return replace(model, segment=segment, uniform=uniform, parameters=parameters, recipe=recipe)
 
 
 def _recipe(examples: Sequence[Example], seed: int) -> dict[str, Any]:
@@ -137,24 +120,6 @@ def _recipe(examples: Sequence[Example], seed: int) -> dict[str, Any]:
         "scipy": scipy.__version__,
         "numpy": np.__version__,
     }
-
-
-def _model(
-    layout: LayoutKind, names: tuple[str, ...], segment: Trees, uniform: Trees, fitted: _Fit
-) -> SegmentationModel:
-    return SegmentationModel(
-        layout=layout,
-        features=names,
-        segment=segment,
-        uniform=uniform,
-        mean=fitted.mean,
-        scale=fitted.scale,
-        metric=fitted.metric,
-        adjacent=fitted.adjacent,
-        pairs=fitted.pairs,
-        parameters={},
-        recipe={},
-    )
 
 
 def _grow(examples: Sequence[Example], chosen: Sequence[int], seed: int) -> tuple[Trees, Trees]:
@@ -179,11 +144,6 @@ def _inner(page: Example) -> int:
 def _trees(
     matrices: Sequence[NDArray[np.float64]], targets: Sequence[NDArray[np.bool_]], seed: int
 ) -> Trees:
-    if not matrices:
-        nothing = np.zeros(0)
-        return Trees(
-            nothing.astype(np.int32), nothing, nothing.astype(np.uint8), nothing.reshape(0, 8), 0.0
-        )
     return fit_trees(np.concatenate(matrices), np.concatenate(targets), seed=seed)
 
 
@@ -206,19 +166,31 @@ def _fit(
     examples: Sequence[Example],
     scores: Sequence[RowScores],
     chosen: Sequence[int],
+    layout: LayoutKind,
     seed: int,
-) -> _Fit:
+) -> SegmentationModel:
+    """Fit the metric and ``V`` on some pages with given row scores; the trees stay empty."""
+    nothing = np.zeros(0)
+    empty = Trees(
+        nothing.astype(np.int32), nothing, nothing.astype(np.uint8), nothing.reshape(0, 8), 0.0
+    )
     pages = [examples[number] for number in chosen]
     rows = np.concatenate([page.measures.features.columns(METRIC_FEATURES) for page in pages])
     mean, scale = spread_of(rows)
     labels = [triplets(examples[number], scores[number], mean, scale) for number in chosen]
     rng = np.random.default_rng(seed)
-    return _Fit(
+    return SegmentationModel(
+        layout=layout,
+        features=examples[0].measures.features.names,
+        segment=empty,
+        uniform=empty,
         mean=mean,
         scale=scale,
         metric=fit_lmnn(labels),
         adjacent=_same_segment([adjacent_examples(page) for page in pages]),
         pairs=_same_segment([pair_examples(page, rng) for page in pages]),
+        parameters={},
+        recipe={},
     )
 
 

@@ -66,17 +66,6 @@ class LabelledPage:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentPage:
-    """A page with its main text; ``page_type`` is empty where the set has none."""
-
-    id: str
-    url: str
-    html: str
-    main_text: str
-    page_type: str
-
-
-@dataclass(frozen=True, slots=True)
 class NeardupPage:
     """A page of a near-duplicate set."""
 
@@ -86,12 +75,17 @@ class NeardupPage:
 
 
 @dataclass(frozen=True, slots=True)
-class NodePage:
+class ContentPage(NeardupPage):
+    """A page with its main text; ``page_type`` is empty where the set has none."""
+
+    main_text: str
+    page_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodePage(NeardupPage):
     """A page of which every text node is labelled; ``nodes`` are ``(label, text)`` in order."""
 
-    id: str
-    url: str
-    html: str
     nodes: tuple[tuple[str, str], ...]
 
 

@@ -54,10 +54,7 @@ def adjusted_rand_index(gold: ArrayLike, found: ArrayLike) -> float:
 
 
 def normalised_mutual_information(
-    gold: ArrayLike,
-    found: ArrayLike,
-    *,
-    mean: Literal["geometric", "arithmetic"] = "geometric",
+    gold: ArrayLike, found: ArrayLike, *, mean: Literal["geometric", "arithmetic"] = "geometric"
 ) -> float:
     """Return ``I(X, Y) / mean(H(X), H(Y))``; two partitions into one part each agree fully."""
     from sklearn.metrics import normalized_mutual_info_score

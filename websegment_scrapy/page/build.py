@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.page.capture import (
-    Captured,
-    PageCapture,
-    read_box,
-    read_page,
-    read_text,
-)
+from websegment_scrapy.page.capture import Captured, PageCapture, read_box, read_page, read_text
+from websegment_scrapy.page.decode import decode
 from websegment_scrapy.page.parse import parse_html
 from websegment_scrapy.page.readable import readable
 from websegment_scrapy.page.static_layout import no_layout, static_layout
@@ -33,15 +28,15 @@ __all__ = ["build_tree"]
 
 
 def build_tree(
-    html: str | Captured, *, attributes: Sequence[str] = (), estimate_layout: bool = True
+    html: str | bytes | Captured, *, attributes: Sequence[str] = (), estimate_layout: bool = True
 ) -> PageTree:
     """Parse a page and give every node its box and style.
 
     Parameters
     ----------
     html
-        The document. The layout of a `Captured` one is the browser's, of any other one, whatever
-        it says of itself, it is estimated.
+        The document; bytes are decoded by what they say. The layout of a `Captured` one is the
+        browser's, of any other one, whatever it says of itself, it is estimated.
     attributes
         Names of attributes to keep for ``PageTree.attribute``.
     estimate_layout
@@ -53,7 +48,8 @@ def build_tree(
         capture = read_page(root.get(html.name("page")) or "")
         layout_names = (html.name("box"), html.name("text"))
     else:
-        root, layout_names = parse_html(html), None
+        text = decode(html) if isinstance(html, bytes) else html
+        root, layout_names = parse_html(text), None
     nodes = walk(root, attributes, layout_names if capture is not None else None)
     can_be_read = [True] * len(nodes)
     if capture is not None:

@@ -25,7 +25,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 __all__ = [
     "CAPTURE_VERSION",
@@ -116,14 +116,14 @@ class Style(NamedTuple):
     pointer: bool = False
 
 
+_STYLE_KINDS = tuple(get_type_hints(Style).values())
+
+
 @dataclass(frozen=True, slots=True)
 class PageCapture:
-    """What ``data-ws-page`` says: viewport, page size and the style table."""
+    """What ``data-ws-page`` says: the viewport's width and the style table."""
 
     width: int
-    height: int
-    page_width: int
-    page_height: int
     styles: tuple[Style, ...]
 
 
@@ -133,36 +133,14 @@ def read_page(value: str) -> PageCapture | None:
         page = json.loads(value)
         if page["v"] != CAPTURE_VERSION:
             return None
-        return PageCapture(
-            width=int(page["width"]),
-            height=int(page["height"]),
-            page_width=int(page["page_width"]),
-            page_height=int(page["page_height"]),
-            styles=tuple(_read_style(row) for row in page["styles"]),
-        )
+        return PageCapture(int(page["width"]), tuple(map(_read_style, page["styles"])))
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return None
 
 
 def _read_style(row: list[Any]) -> Style:
-    display, visible, color, background, size, weight, family, *marks = row
-    italic, underline, border, position, float_, comes, pointer = marks
-    return Style(
-        display=str(display),
-        visible=bool(visible),
-        color=str(color),
-        background=str(background),
-        font_size=float(size),
-        font_weight=int(weight),
-        font_family=str(family),
-        italic=bool(italic),
-        underline=bool(underline),
-        border=bool(border),
-        position=str(position),
-        float_=str(float_),
-        comes=bool(comes),
-        pointer=bool(pointer),
-    )
+    """Read a row of the style table; a number of values that is not that of `Style` is an error."""
+    return Style(*(kind(value) for kind, value in zip(_STYLE_KINDS, row, strict=True)))
 
 
 def read_box(value: str) -> tuple[int, int, int, int, int] | None:

@@ -23,6 +23,7 @@ LONG_TAG = 2 * MAX_ATTRIBUTES
 """Characters that so many attributes have at least."""
 
 _RAW = frozenset({"script", "style", "textarea", "title"})
+_TAG = re.compile(r"<[a-zA-Z]")
 _START = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][^\s/>]*+))")
 _REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _ATTRIBUTE = (
@@ -55,9 +56,12 @@ _ENDS_IN_VALUE = re.compile(r"""=\s*+(?=("[^">]*+>|'[^'>]*+>))""")
 def limit_attributes(text: str) -> str:
     """Cut off what a tag has beyond `MAX_ATTRIBUTES`."""
     # Such a tag is long, or it has a ">" in its values, which are then quoted.
-    if max(map(len, text.split(">"))) < LONG_TAG and not _may_go_on(text):
-        return text
-    return _limited(text)
+    may_be_long = any(
+        (tag := _TAG.search(piece)) is not None and len(piece) - tag.start() >= LONG_TAG
+        for piece in text.split(">")
+        if len(piece) >= LONG_TAG
+    )
+    return _limited(text) if may_be_long or _may_go_on(text) else text
 
 
 def _limited(text: str) -> str:

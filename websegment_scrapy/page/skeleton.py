@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.page.subtrees import path_sums
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -87,7 +89,7 @@ def build_skeleton(tree: PageTree) -> Skeleton:
         high=row_high,
         parent=parent,
         end=_inner_ends(row_low[:inner], row_high[:inner]),
-        depth=_depths(parent),
+        depth=path_sums(parent, np.ones(len(parent), dtype=np.int32)) - 1,
         top=top.astype(np.int32),
         bottom=last.astype(np.int32),
         row_of_node=row_of_node,
@@ -110,14 +112,3 @@ def common_rows(
 def _inner_ends(low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return where the subtree of each inner row ends: rows in pre-order that start inside it."""
     return np.searchsorted(low, high).astype(np.int32)
-
-
-def _depths(parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    depth = np.zeros(len(parent), dtype=np.int32)
-    ancestor = parent.copy()
-    active = np.flatnonzero(ancestor >= 0)
-    while len(active):
-        depth[active] += 1
-        ancestor[active] = parent[ancestor[active]]
-        active = active[ancestor[active] >= 0]
-    return depth

@@ -120,6 +120,8 @@ def walk(
     texts_seen: list[int] = []
     lowered: dict[str, str] = {}
     hiding: dict[str, bool] = {}
+    plain = layout_names is None
+    box_name, text_name = layout_names or ("", "")
     opaque = pre = 0
     space = False
     blank: list[str] | None = None
@@ -136,40 +138,56 @@ def walk(
                 is_hidden, own_link = hidden[above], link[above]
             else:
                 above, is_hidden, own_link = -1, False, -1
-            given = dict(element.items())
+            given = element.items()
             if given:
-                if kind & LINK and (value := given.get("href")) is not None:
-                    own_link = len(nodes.links)
-                    nodes.links.append(value.strip())
-                if (value := given.get("class")) is not None:
-                    nodes.names[index] = value
-                if (value := given.get("id")) is not None:
-                    nodes.names[index] = f"{nodes.names.get(index, '')} {value}"
-                for name in attributes:
-                    if (value := given.get(name)) is not None:
-                        nodes.attributes[name][index] = value
-                if layout_names is not None:
-                    if (value := given.get(layout_names[0])) is not None:
-                        nodes.captured_box[index] = value
-                    if (value := given.get(layout_names[1])) is not None:
-                        nodes.captured_text[index] = value
-                    said = {name: given[name] for name in OPENING if name in given}
+                called = identity = style = None
+                sized = False
+                for name, value in given:
+                    if name == "class":
+                        called = value
+                    elif name == "id":
+                        identity = value
+                    elif name == "href":
+                        if kind & LINK:
+                            own_link = len(nodes.links)
+                            nodes.links.append(value.strip())
+                    elif name in _SIZE_ATTRIBUTES:
+                        sized = True
+                        if name == "style":
+                            style = value
+                        elif name == "type" and kind & INPUT and value.lower() == "hidden":
+                            is_hidden = is_hidden or plain
+                    elif name == "hidden":
+                        is_hidden = is_hidden or plain
+                if identity is not None:
+                    nodes.names[index] = f"{called or ''} {identity}"
+                elif called is not None:
+                    nodes.names[index] = called
+                if attributes:
+                    for name, value in given:
+                        if name in nodes.attributes:
+                            nodes.attributes[name][index] = value
+                if plain:
+                    if style is not None and not is_hidden:
+                        found = hiding.get(style)
+                        if found is None:
+                            found = hiding[style] = _HIDING_STYLE.search(style) is not None
+                        is_hidden = found
+                    if sized:
+                        nodes.presentation[index] = {
+                            name: value for name, value in given if name in _SIZE_ATTRIBUTES
+                        }
+                else:
+                    said = {}
+                    for name, value in given:
+                        if name == box_name:
+                            nodes.captured_box[index] = value
+                        elif name == text_name:
+                            nodes.captured_text[index] = value
+                        elif name in OPENING:
+                            said[name] = value
                     if said:
                         nodes.opening[index] = said
-                else:
-                    if "hidden" in given or (
-                        kind & INPUT and given.get("type", "").lower() == "hidden"
-                    ):
-                        is_hidden = True
-                    elif (value := given.get("style")) is not None and not is_hidden:
-                        found = hiding.get(value)
-                        if found is None:
-                            found = hiding[value] = _HIDING_STYLE.search(value) is not None
-                        is_hidden = found
-                    if not _SIZE_ATTRIBUTES.isdisjoint(given):
-                        nodes.presentation[index] = {
-                            name: value for name, value in given.items() if name in _SIZE_ATTRIBUTES
-                        }
             text = element.text
             if kind:
                 is_hidden = is_hidden or bool(kind & HIDDEN)
@@ -184,7 +202,7 @@ def walk(
                     nodes.scripts.append(text)
                 if kind & HEAD and above >= 0:
                     if raw == "meta":
-                        nodes.metas.append(given)
+                        nodes.metas.append(dict(given))
                     elif raw == "title" and nodes.title is None:
                         nodes.title = element
             parent.append(above)

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from websegment_scrapy.page.skeleton import Skeleton
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["CorrelationClustering", "cclus", "objective", "pair_probabilities"]
+__all__ = ["CorrelationClustering", "cclus", "pair_probabilities"]
 
 TRIALS = 20
+"""Of which the best is kept."""
+
 SEED = 20_080_421
 
 MAX_UNITS = 1200
@@ -36,20 +38,8 @@ MAX_UNITS = 1200
 PAIRS_AT_ONCE = 100_000  # bounds the memory of their features
 
 
-def objective(together: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
-    """Return the cost of a partition (section 4.1); ``together`` is symmetric."""
-    same = labels[:, None] == labels[None, :]
-    cost = np.where(same, 1.0 - together, together)
-    np.fill_diagonal(cost, 0.0)
-    return float(cost.sum() / 2)
-
-
 def cclus(
-    together: NDArray[np.float64],
-    *,
-    threshold: float = 0.5,
-    trials: int = TRIALS,
-    seed: int = SEED,
+    together: NDArray[np.float64], *, threshold: float = 0.5, trials: int = TRIALS, seed: int = SEED
 ) -> NDArray[np.int32]:
     """Cluster by pivots and return the labels of the best trial."""
     count = len(together)

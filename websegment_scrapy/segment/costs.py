@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from websegment_scrapy.page.subtrees import path_sums
 from websegment_scrapy.segment.energy import Energy, domain_sizes, make_energy
 from websegment_scrapy.segment.features import METRIC_FEATURES, PageFeatures, page_features
 from websegment_scrapy.segment.neighbours import visual_neighbours
 from websegment_scrapy.segment.pair_features import PAIR_APART, PairMeasure
+from websegment_scrapy.trees import logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +40,6 @@ __all__ = [
     "Variant",
     "build_energy",
     "measure_page",
-    "path_costs",
     "row_scores",
     "uniform_probability",
     "weigh",
@@ -117,10 +118,7 @@ def row_scores(segment: NDArray[np.float64], uniform: NDArray[np.float64]) -> Ro
 
 
 def weigh(
-    measures: Measures,
-    model: SegmentationModel,
-    variant: Variant,
-    scores: RowScores | None = None,
+    measures: Measures, model: SegmentationModel, variant: Variant, scores: RowScores | None = None
 ) -> Evidence:
     """Ask a model what it makes of a page.
 
@@ -143,7 +141,7 @@ def weigh(
             features=features,
             coordinates=standard / np.sqrt(standard.shape[1]),
             label=np.zeros(len(ones)),
-            path=path_costs(skeleton.parent, ones),
+            path=path_sums(skeleton.parent, ones),
             mixed=ones[: skeleton.inner],
             pairs=measures.pairs,
             together=uniform_probability(model.adjacent, measures.pair_matrix),
@@ -160,7 +158,7 @@ def weigh(
         features=features,
         coordinates=standard @ metric.transform.T,
         label=metric.label_weight * scores.segment,
-        path=tree_weight * metric.tree_weight * path_costs(skeleton.parent, scores.crossing),
+        path=tree_weight * metric.tree_weight * path_sums(skeleton.parent, scores.crossing),
         mixed=tree_weight * scores.mixed,
         pairs=measures.pairs,
         together=model.adjacent.probability(measures.pair_matrix),
@@ -172,19 +170,7 @@ def uniform_probability(model: Logistic, pairs: NDArray[np.float64]) -> NDArray[
     """Return ``V`` of the variants without learning: all features of the pair weigh the same."""
     signs = np.array(PAIR_APART, dtype=np.float64)
     odds = -((pairs - model.mean) / model.scale) @ signs / np.sqrt(np.abs(signs).sum())
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0))))
-
-
-def path_costs(parent: NDArray[np.int32], crossing: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of ``crossing`` over each row and the rows above it."""
-    total = crossing.copy()
-    ancestor = parent.copy()
-    active = np.flatnonzero(ancestor >= 0)
-    while len(active):
-        total[active] += crossing[ancestor[active]]
-        ancestor[active] = parent[ancestor[active]]
-        active = active[ancestor[active] >= 0]
-    return total
+    return logistic(odds)
 
 
 def build_energy(evidence: Evidence, weight: float) -> Energy:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.page.subtrees import uniform_ranges
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -94,12 +96,8 @@ class Energy:
 
     def uniform(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say of each inner row whether all leaves below it carry one label."""
-        changes = np.concatenate(([0], np.cumsum(labels[1:] != labels[:-1])))
         inner = self.skeleton.inner
-        found: NDArray[np.bool_] = (
-            changes[self.skeleton.high[:inner] - 1] == changes[self.skeleton.low[:inner]]
-        )
-        return found
+        return uniform_ranges(labels, self.skeleton.low[:inner], self.skeleton.high[:inner])
 
     def terms(self, labels: NDArray[np.int32]) -> Terms:
         """Return the terms of ``E(f)``."""

@@ -255,11 +255,7 @@ def _pairs(
 
 
 def _rows(
-    state: Labelling,
-    alpha: int,
-    row: int,
-    number: NDArray[np.int64],
-    movable: NDArray[np.int64],
+    state: Labelling, alpha: int, row: int, number: NDArray[np.int64], movable: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Links]:
     """Return the capacities of the auxiliary nodes ``a`` and ``b``, and the infinite links."""
     energy, skeleton = state.energy, state.energy.skeleton

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "MODEL_VERSION",
-    "Metric",
-    "SegmentationModel",
-    "shipped_segmentation_model",
-]
+__all__ = ["MODEL_VERSION", "Metric", "SegmentationModel", "shipped_segmentation_model"]
 
 MODEL_VERSION = 1
 FORMAT = ModelFormat(

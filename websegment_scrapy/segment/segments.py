@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from websegment_scrapy.page.reading import Reader
+from websegment_scrapy.page.subtrees import uniform_ranges
 from websegment_scrapy.page.words import words_by_node
 
 if TYPE_CHECKING:
@@ -72,6 +73,12 @@ class Segment:
     def is_mostly_links(self) -> bool:
         """Say whether at least half of the words are linked."""
         return self.words > 0 and self.linked_words >= MOSTLY_LINKS * self.words
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (see the documentation)."""
+        names = "id role templateness xpaths box words links text parent informative".split()
+        values = {name: getattr(self, name) for name in names}
+        return values | {"xpaths": list(self.xpaths), "box": list(self.box)}
 
 
 def relabel(labels: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -150,11 +157,10 @@ def _xpaths(tree: PageTree, labels: NDArray[np.int32], count: int) -> list[tuple
     The leaves of a subtree are neighbours in document order, so a subtree is uniform when the
     label does not change between its first and its last leaf.
     """
-    changes = np.concatenate(([0], np.cumsum(labels[1:] != labels[:-1])))
     low = np.searchsorted(tree.leaves, np.arange(len(tree)))
     high = np.searchsorted(tree.leaves, tree.end)
     uniform = high > low
-    uniform[uniform] = changes[high[uniform] - 1] == changes[low[uniform]]
+    uniform[uniform] = uniform_ranges(labels, low[uniform], high[uniform])
     uniform[0] = False  # the document is no segment: its head is not part of the page
     topmost = uniform.copy()
     below = tree.parent >= 0

@@ -18,15 +18,13 @@ from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.store import clusters
 from websegment_scrapy.store.candidates import Candidates
 from websegment_scrapy.store.decide import SingleVisit
+from websegment_scrapy.store.leaving import WITHOUT_TEXT
+from websegment_scrapy.store.placing import content_of
 from websegment_scrapy.store.statements import (
     Candidate,
-    KeptValues,
-    PageValues,
     SameDocument,
     Statements,
     StoredPage,
-    TouchValues,
-    VisitValues,
     Wanted,
 )
 from websegment_scrapy.store.templates import count_parts, mark_unrevised
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.store.clusters import Match
     from websegment_scrapy.store.locks import ClusterLock
+    from websegment_scrapy.store.statements import Row
     from websegment_scrapy.store.visit import Rules, VisitToDecide
 
 __all__ = ["Batch"]
@@ -71,7 +70,7 @@ class Batch:
         self.new_sites: set[str] = set()
         """Hosts of which enough pages are counted by now (`templates.COUNT_ALL`)."""
         self._with_parts: list[VisitToDecide] = []
-        self._kept: dict[int, KeptValues] = {}
+        self._kept: dict[int, Row] = {}
         self._timed = False
         self._stale = False
         self._start_afresh()
@@ -118,7 +117,7 @@ class Batch:
                     self._write()
                     self._stale = self.used_general_way = True
                     single = SingleVisit(
-                        self.connection, visit, self.rules, self.strength, self.now
+                        self.statements, visit, self.rules, self.strength, self.now
                     )
                     decision = single.decide()
                     if single.adds_parts:
@@ -129,10 +128,10 @@ class Batch:
         if self._with_parts:
             self.new_sites = count_parts(self.connection, self._with_parts, self.known_sites)
         settled = self.new_sites.union(self.known_sites)
-        kept = [row for row in self._kept.values() if row.host not in settled]
+        kept = [row for row in self._kept.values() if row["host"] not in settled]
         if kept:
             self.statements.keep(kept)
-            mark_unrevised(self.connection, {row.host for row in kept})
+            mark_unrevised(self.connection, {row["host"] for row in kept})
         return decisions
 
     def _start_afresh(self) -> None:
@@ -143,10 +142,10 @@ class Batch:
         self._documents: dict[bytes, SameDocument] = {}
         self._candidates.forget()
         self._ids: list[int] = []
-        self._pages: list[PageValues] = []
+        self._pages: list[Row] = []
         self._keys: list[tuple[int, int]] = []
-        self._touched: list[TouchValues] = []
-        self._visited: list[VisitValues] = []
+        self._touched: list[Row] = []
+        self._visited: list[Row] = []
 
     def _read_ahead(self, visits: Sequence[VisitToDecide]) -> None:
         """Read all that short cuts of these visits may need."""
@@ -177,42 +176,30 @@ class Batch:
             if visit.reason is not None:
                 kind, reason = visit.reason
                 return self._add(visit, kind, None, reason)
-            match = self._candidates.match(visit)
+            match = self._candidates.match(visit.signature, visit.keys)
             return self._add(
                 visit, DecisionKind.NEW if match is None else DecisionKind.DUPLICATE, match, None
             )
-        if (
-            not visit.repeats(page)
-            or not visit.stays(page)
-            or page.recipe_id != self.rules.recipe_id
-        ):
+        if self._is_other(visit, page):
             return None
         if visit.has_parts and not page.parts_counted:
             self._with_parts.append(visit)
         self._keep(visit, page.id, page.document_hash)
         same = visit.has_content_of(page.content_hash)
-        described = visit.described() | ({} if same else {"rendered": page.rendered})
-        touched = TouchValues(
-            **described,
+        touched = {
+            **visit.described(),
+            **({} if same else {"rendered": page.rendered}),
             **visit.hashes(page),
-            parts_counted=bool(page.parts_counted) or visit.has_parts,
-            last_seen=self.now,
-            id=page.id,
-        )
+            "parts_counted": bool(page.parts_counted) or visit.has_parts,
+            "last_seen": self.now,
+            "id": page.id,
+        }
         self._touched.append(touched)
         kind = DecisionKind.UNCHANGED
-        self._visit(visit, page.id, kind, page.similarity, page.duplicate_of_id, None)
-        return Decision(
-            kind,
-            visit.url,
-            page.id,
-            page.duplicate_of,
-            page.similarity,
-            page.representative,
-            page.first_seen,
-            None,
-            bool(page.was_revised),
+        self._visited.append(
+            visit.noted(page.id, self.now, kind, page.similarity, page.duplicate_of_id)
         )
+        return page.unchanged(visit.url)
 
     def _take_from_same(self, visit: VisitToDecide) -> None:
         """Let a new page that has the same bytes as another have the same content."""
@@ -227,7 +214,8 @@ class Batch:
         """Keep what it takes to judge a page again, unless that of the same document is kept."""
         record = visit.record
         if record.dossier is not None and (known is None or known != record.document_hash):
-            self._kept[page_id] = KeptValues(page_id, visit.host, record.dossier)
+            kept = {"page_id": page_id, "host": visit.host, "dossier": record.dossier}
+            self._kept[page_id] = kept
 
     def _add(
         self, visit: VisitToDecide, kind: DecisionKind, match: Match | None, reason: str | None
@@ -240,71 +228,49 @@ class Batch:
         if signature is not None:
             cluster = page_id if match is None else match.cluster
             representative = visit.url if cluster == page_id else None
-        target = None if match is None else match.page_id
-        shown = None if match is None else match.similarity
-        row = PageValues(
-            id=page_id,
-            url=visit.url,
-            seen_url=visit.seen_url,
-            url_key=visit.key,
-            host=visit.host,
-            words=visit.words,
-            content_hash=None if signature is None else signature.content_hash,
-            signature=None if signature is None else signature.to_bytes(),
-            recipe_id=self.rules.recipe_id,
-            decision=str(kind),
-            duplicate_of_id=target,
-            similarity=shown,
-            cluster_id=cluster,
-            error=reason if kind is DecisionKind.FAILED else None,
-            first_seen=self.now,
-            last_seen=self.now,
-            last_changed=None if signature is None else self.now,
-            parts_counted=visit.has_parts,
-            **visit.hashes(),
+        row: Row = {
+            "id": page_id,
+            **visit.founded(self.now),
             **visit.described(),
-        )
+            **visit.hashes(),
+            **WITHOUT_TEXT,
+            "words": visit.words,
+            "recipe_id": self.rules.recipe_id,
+            "decision": str(kind),
+            "error": reason if kind is DecisionKind.FAILED else None,
+            "last_seen": self.now,
+            "parts_counted": visit.has_parts,
+        }
+        if signature is not None:
+            row |= content_of(signature, match, self.rules)
+            row |= {"cluster_id": cluster, "last_changed": self.now}
         self._pages.append(row)
         document = visit.record.document_hash
         if document is not None and kind is not DecisionKind.FAILED:
-            content = (visit.words, row.content_hash, row.signature)
+            content = (visit.words, row["content_hash"], row["signature"])
             self._documents.setdefault(document, SameDocument(document, page_id, *content))
         self._keep(visit, page_id, None)
         if visit.has_parts:
             self._with_parts.append(visit)
-        if signature is not None and cluster is not None and row.signature is not None:
+        if signature is not None and cluster is not None:
             added = Candidate(
-                page_id, visit.url, cluster, visit.words, signature.content_hash, row.signature
+                page_id, visit.url, cluster, visit.words, signature.content_hash, row["signature"]
             )
             self._candidates.add(added, signature, visit.keys)
             self._keys += [(key, page_id) for key in visit.keys]
             if representative is None:
                 representative = self._candidates.fetch((cluster,))[0].url
-        self._visit(visit, page_id, kind, shown, target, reason)
+        shown, target = row["similarity"], row["duplicate_of_id"]
+        self._visited.append(visit.noted(page_id, self.now, kind, shown, target, reason))
         return Decision(
             kind,
             visit.url,
             page_id,
-            None if match is None else match.url,
-            shown,
-            representative,
             self.now,
-            reason,
-        )
-
-    def _visit(
-        self,
-        visit: VisitToDecide,
-        page_id: int,
-        kind: DecisionKind,
-        similarity: float | None,
-        duplicate_of_id: int | None,
-        reason: str | None,
-    ) -> None:
-        self._visited.append(
-            VisitValues(
-                page_id, self.now, visit.crawl_id, str(kind), similarity, duplicate_of_id, reason
-            )
+            duplicate_of=None if match is None else match.url,
+            similarity=shown,
+            representative=representative,
+            reason=reason,
         )
 
     def _write(self) -> None:
@@ -319,9 +285,13 @@ class Batch:
             page is not None
             and page.content_hash is not None
             and visit.reason is None
-            and (
-                not visit.repeats(page)
-                or not visit.stays(page)
-                or page.recipe_id != self.rules.recipe_id
-            )
+            and self._is_other(visit, page)
+        )
+
+    def _is_other(self, visit: VisitToDecide, page: StoredPage) -> bool:
+        """Return whether a page gets another content, or has one of another recipe."""
+        return (
+            not visit.repeats(page)
+            or not visit.stays(page)
+            or page.recipe_id != self.rules.recipe_id
         )

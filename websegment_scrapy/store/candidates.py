@@ -1,31 +1,60 @@
-"""The pages that the new pages of a batch are compared with: what was read, and the batch's own."""
+"""What a content repeats: the pages that it is compared with, and the rule by which one is chosen.
+
+A page with exactly the same words is the best match. Otherwise pages with a key in common are
+verified on their signatures (`clusters.best_match`). Where a key is crowded, and the earliest of
+its pages gave no match, pages count by how many keys they have in common: what is similar has
+several, while a page that was written to crowd one key has that one.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.dedup.signature import Signature
+from sqlalchemy import bindparam, select
+
 from websegment_scrapy.store import clusters
 from websegment_scrapy.store.clusters import Match, best_match
+from websegment_scrapy.store.models import Page
+from websegment_scrapy.store.statements import NO_PAGE, Statements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from websegment_scrapy.store.statements import Ahead, Candidate, Statements
-    from websegment_scrapy.store.visit import Rules, VisitToDecide
+    from sqlalchemy import Connection
 
-__all__ = ["Candidates"]
+    from websegment_scrapy.dedup.signature import Signature
+    from websegment_scrapy.store.statements import Ahead, Candidate
+    from websegment_scrapy.store.visit import Rules
+
+__all__ = ["Candidates", "find_match"]
+
+_TWIN = (
+    select(Page.id, Page.url, Page.cluster_id)
+    .where(
+        Page.content_hash == bindparam("content_hash"),
+        Page.recipe_id == bindparam("recipe_id"),
+        Page.id != bindparam("own_id"),
+        Page.cluster_id != bindparam("leaving"),
+    )
+    .order_by(Page.id)
+    .limit(1)
+)
 
 
 class Candidates:
-    """Finds what a page repeats; the rules are those of `clusters.find_match`.
+    """Finds what contents repeat, among pages that were read and those of a batch itself.
 
-    ``crowded_keys`` counts how often a key had more pages than are compared.
+    Neither the page `own_id` counts nor those of the cluster `leaving`. ``crowded_keys`` counts how
+    often a key had more pages than are compared.
     """
 
-    def __init__(self, statements: Statements, rules: Rules) -> None:
+    def __init__(
+        self, statements: Statements, rules: Rules, own_id: int = NO_PAGE, leaving: int = NO_PAGE
+    ) -> None:
         self.statements = statements
         self.rules = rules
+        self.own_id = own_id
+        self.leaving = leaving
         self.crowded_keys = 0
         self.forget()
 
@@ -40,9 +69,13 @@ class Candidates:
     def take(self, ahead: Ahead) -> None:
         """Take what was read for the whole batch."""
         self._twins = {twin.content_hash: twin for twin in ahead.twins}
-        for key, page_id in ahead.sharing:
-            self._holders.setdefault(key, []).append(page_id)
+        self.take_sharing(ahead.sharing)
         self._pages = {page.id: page for page in ahead.candidates}
+
+    def take_sharing(self, sharing: Iterable[tuple[int, int]]) -> None:
+        """Take keys with the earliest pages that have them."""
+        for key, page_id in sharing:
+            self._holders.setdefault(key, []).append(page_id)
 
     def take_twin(self, content_hash: bytes, page_id: int) -> None:
         """Look for a content's twin in one page more."""
@@ -58,28 +91,28 @@ class Candidates:
         for key in keys:
             self._holders.setdefault(key, []).append(page.id)
 
-    def match(self, visit: VisitToDecide) -> Match | None:
-        """Find what a new page repeats."""
-        twin = self._twins.get(visit.signature.content_hash)
+    def match(self, signature: Signature, keys: Sequence[int]) -> Match | None:
+        """Find what a content repeats among the pages that were taken and added."""
+        twin = self._twins.get(signature.content_hash)
         if twin is not None:
             return Match(twin.id, twin.url, 1.0, twin.cluster_id)
         limit = clusters.MAX_PAGES_PER_KEY
         ids: set[int] = set()
         crowded = 0
-        for key in visit.keys:
+        for key in keys:
             holders = self._holders.get(key)
             if holders is not None:
                 crowded += len(holders) >= limit
                 ids.update(holders[:limit])
         self.crowded_keys += crowded
-        # A key of another recipe may be the same by chance.
-        match = self._best(visit, ids & self._pages.keys())
-        if match is None and crowded:
+        match = self._best(signature, ids)
+        # Not for a page whose cluster is being left: then a text may get a second representative.
+        if match is None and crowded and not self.leaving:
             shared = self.statements.most_shared(
-                visit.keys, clusters.MAX_IDS_PER_KEY, clusters.MAX_VERIFIED
+                keys, clusters.MAX_IDS_PER_KEY, clusters.MAX_VERIFIED
             )
             self.fetch(shared)
-            match = self._best(visit, {*shared, *self._added} & self._pages.keys())
+            match = self._best(signature, {*shared, *self._added})
         return match
 
     def fetch(self, ids: Collection[int]) -> list[Candidate]:
@@ -89,16 +122,38 @@ class Candidates:
             self._pages |= {page.id: page for page in self.statements.candidates(missing)}
         return [self._pages[page_id] for page_id in ids if page_id in self._pages]
 
-    def _best(self, visit: VisitToDecide, ids: Collection[int]) -> Match | None:
-        pages = [self._pages[page_id] for page_id in sorted(ids)]
-        threshold = self.rules.similarity
-        return best_match(visit.signature, pages, threshold, self._signature, self.fetch)
+    def _best(self, signature: Signature, ids: set[int]) -> Match | None:
+        # A key of another recipe may be the same by chance.
+        known = [self._pages[page_id] for page_id in sorted(ids & self._pages.keys())]
+        pages = [
+            page for page in known if page.id != self.own_id and page.cluster_id != self.leaving
+        ]
+        return best_match(signature, pages, self.rules.similarity, self._signature, self.fetch)
 
     def _signature(self, page: Candidate) -> Signature:
         made = self._signatures.get(page.id)
         if made is None:
-            made = Signature.from_bytes(
-                page.signature, self.rules.recipe, page.words, page.content_hash
-            )
-            self._signatures[page.id] = made
+            made = self._signatures[page.id] = self.rules.signature(page)
         return made
+
+
+def find_match(
+    connection: Connection, signature: Signature, rules: Rules, own_id: int, leaving: int = NO_PAGE
+) -> Match | None:
+    """Find what a content repeats among all pages but `own_id` and those of the cluster `leaving`.
+
+    The rule is that of `Candidates.match`.
+    """
+    wanted = {"content_hash": signature.content_hash, "recipe_id": rules.recipe_id}
+    twin = connection.execute(_TWIN, {**wanted, "own_id": own_id, "leaving": leaving}).first()
+    if twin is not None:
+        return Match(twin.id, twin.url, 1.0, twin.cluster_id)
+    statements = Statements.of(connection, rules.recipe_id)
+    keys = rules.keys(signature)
+    sharing = list(statements.sharing(keys, clusters.MAX_PAGES_PER_KEY))
+    if not sharing:
+        return None
+    candidates = Candidates(statements, rules, own_id, leaving)
+    candidates.take_sharing(sharing)
+    candidates.fetch({page_id for _, page_id in sharing})
+    return candidates.match(signature, keys)

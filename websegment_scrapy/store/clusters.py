@@ -24,21 +24,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import and_, bindparam, or_, select
+from sqlalchemy import and_, or_
 
-from websegment_scrapy.dedup.signature import Signature, similarities
+from websegment_scrapy.dedup.signature import similarities
 from websegment_scrapy.store.models import Page
-from websegment_scrapy.store.statements import Statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement
 
+    from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.store.statements import Candidate
-    from websegment_scrapy.store.visit import Rules
 
-__all__ = ["MAX_PAGES_PER_KEY", "Match", "best_match", "find_match", "in_cluster"]
+__all__ = ["MAX_PAGES_PER_KEY", "Match", "best_match", "in_cluster"]
 
 MAX_PAGES_PER_KEY = 500
 """Of each key the earliest pages, up to this many, are compared with a new page.
@@ -61,19 +60,6 @@ def in_cluster(cluster: Any) -> ColumnElement[bool]:
     The representative is found by its id, the others in an index that leaves out representatives.
     """
     return or_(and_(Page.cluster_id == cluster, Page.cluster_id != Page.id), Page.id == cluster)
-
-
-_TWIN = (
-    select(Page.id, Page.url, Page.cluster_id)
-    .where(
-        Page.content_hash == bindparam("content_hash"),
-        Page.recipe_id == bindparam("recipe_id"),
-        Page.id != bindparam("own_id"),
-        Page.cluster_id != bindparam("leaving"),
-    )
-    .order_by(Page.id)
-    .limit(1)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,52 +114,3 @@ def best_match(
         if near.get(page.cluster_id, 0.0) >= threshold:
             return Match(page.id, page.url, float(found[hit]), page.cluster_id)
     return None
-
-
-def find_match(
-    connection: Connection, signature: Signature, rules: Rules, own_id: int, leaving: int = 0
-) -> Match | None:
-    """Find what a content repeats among all pages but `own_id` and those of the cluster `leaving`.
-
-    A page with exactly the same words is the best match. Otherwise pages with a key in common are
-    verified on their signatures (`best_match`). Where a key is crowded, and the earliest of its
-    pages gave no match, pages count by how many keys they have in common: what is similar has
-    several, while a page that was written to crowd one key has that one. (Not for a page whose
-    cluster is `leaving`: then a text may get a second representative.)
-    """
-    twin = connection.execute(
-        _TWIN,
-        {
-            "content_hash": signature.content_hash,
-            "own_id": own_id,
-            "recipe_id": rules.recipe_id,
-            "leaving": leaving,
-        },
-    ).first()
-    if twin is not None:
-        return Match(twin.id, twin.url, 1.0, twin.cluster_id)
-    statements = Statements.of(connection, rules.recipe_id)
-    keys = rules.keys(signature)
-
-    def read(page: Candidate) -> Signature:
-        return Signature.from_bytes(page.signature, rules.recipe, page.words, page.content_hash)
-
-    def best(ids: Collection[int]) -> Match | None:
-        pages = [
-            page
-            for page in statements.candidates(ids)
-            if page.id != own_id and page.cluster_id != leaving
-        ]
-        pages.sort(key=lambda page: page.id)
-        return best_match(signature, pages, rules.similarity, read, statements.candidates)
-
-    holders: dict[int, list[int]] = {}
-    for key, page_id in statements.sharing(keys, MAX_PAGES_PER_KEY):
-        holders.setdefault(key, []).append(page_id)
-    if not holders:
-        return None
-    match = best(set().union(*holders.values()))
-    crowded = any(len(pages) >= MAX_PAGES_PER_KEY for pages in holders.values())
-    if match is None and crowded and not leaving:
-        match = best(statements.most_shared(keys, MAX_IDS_PER_KEY, MAX_VERIFIED))
-    return match

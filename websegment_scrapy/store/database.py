@@ -253,11 +253,7 @@ def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:
     # The store decides itself when a transaction begins, hence isolation_level None.
     engine = create_engine(
         url,
-        connect_args={
-            "timeout": BUSY_TIMEOUT,
-            "check_same_thread": False,
-            "isolation_level": None,
-        },
+        connect_args={"timeout": BUSY_TIMEOUT, "check_same_thread": False, "isolation_level": None},
         pool_size=2,
         hide_parameters=True,
     )

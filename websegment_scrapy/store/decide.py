@@ -6,32 +6,31 @@ cluster. `batch` takes a short cut for the visits that need nothing of that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import similarity
-from websegment_scrapy.store.clusters import Match, find_match
-from websegment_scrapy.store.leaving import WITHOUT_TEXT, leave
+from websegment_scrapy.store.candidates import find_match
+from websegment_scrapy.store.leaving import WITHOUT_TEXT, former_of, leave
 from websegment_scrapy.store.locks import ClusterLock, LockTooWeak
-from websegment_scrapy.store.models import Page, PageKey, Visit
-from websegment_scrapy.store.stored import NO_PAGE, same_document, standing_of, stored_page
+from websegment_scrapy.store.models import Page, Visit
+from websegment_scrapy.store.placing import add_keys, content_of
+from websegment_scrapy.store.statements import NO_PAGE
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
     from websegment_scrapy.dedup.signature import Signature
-    from websegment_scrapy.store.stored import Stored
+    from websegment_scrapy.store.clusters import Match
+    from websegment_scrapy.store.statements import Row, SameDocument, Statements, StoredPage
     from websegment_scrapy.store.visit import Rules, VisitToDecide
 
 
 __all__ = ["SingleVisit"]
 
 _INSERT_PAGE = insert(Page).returning(Page.id)
-_INSERT_KEYS = insert(PageKey)
 _INSERT_VISIT = insert(Visit)
 
 OTHER_RECIPE = "the text before had a signature of another recipe: how much changed is not known"
@@ -43,13 +42,14 @@ class SingleVisit:
 
     def __init__(
         self,
-        connection: Connection,
+        statements: Statements,
         visit: VisitToDecide,
         rules: Rules,
         held: ClusterLock,
         now: datetime,
     ) -> None:
-        self.connection = connection
+        self.statements = statements
+        self.connection = statements.connection
         self.todo = visit
         self.record = visit.record
         self.rules = rules
@@ -73,14 +73,13 @@ class SingleVisit:
         ClusterTooLarge
             Start it again after `leaving.hand_over_all`.
         """
-        page = stored_page(self.connection, self.key, self.rules)
+        page = self.statements.stored(self.key)
         self.adds_parts = self.todo.has_parts and not (page is not None and page.parts_counted)
         self.known_document = None if page is None else page.document_hash
         if (
             page is not None
-            and page.signature is not None
             and self.todo.repeats(page)
-            and (self.todo.reason is not None or self._is_of_this_recipe(page))
+            and (self.todo.reason is not None or page.recipe_id == self.rules.recipe_id)
         ):
             if self.todo.stays(page) or self._same_document(page) is not None:
                 return self._unchanged(page)
@@ -90,33 +89,37 @@ class SingleVisit:
             return self._without_content(page, *self.todo.reason)
         return self._with_content(page)
 
-    def _judged_again(self, page: Stored) -> Decision:
+    def _judged_again(self, page: StoredPage) -> Decision:
         """Let an unchanged page have what it is judged to be now."""
         if self.todo.reason is None:
             return self._with_content(page)
-        assert page.signature is not None
         if self.held < ClusterLock.EXCLUSIVE:
             raise LockTooWeak(ClusterLock.EXCLUSIVE)
-        leave(self.connection, page.id, page.signature, page.rules)
+        former = former_of(self.connection, page.id, self.rules)
+        if former is not None:
+            leave(self.connection, page.id, *former)
         self._update(page.id, {**WITHOUT_TEXT, "revised": self.now})
-        return self._without_content(page._replace(signature=None), *self.todo.reason)
+        return self._without_content(page._replace(content_hash=None), *self.todo.reason)
 
-    def _same_document(self, page: Stored | None) -> Any:
+    def _same_document(self, page: StoredPage | None) -> SameDocument | None:
         """Return the first other page that has the same bytes, if there is one."""
-        own_id = NO_PAGE if page is None else page.id
         document = self.record.document_hash
-        return same_document(self.connection, document, self.rules.recipe_id, own_id)
+        if document is None:
+            return None
+        return self.statements.same_document(document, NO_PAGE if page is None else page.id)
 
-    def _take_from_same(self, page: Stored | None) -> None:
+    def _take_from_same(self, page: StoredPage | None) -> None:
         """Let a page that has the same bytes as another have the same content."""
-        if self.record.document_hash is None or self.record.error is not None:
+        if self.record.error is not None:
             return
         same = self._same_document(page)
         if same is not None:
             self.todo.take_from(same)
             self.words = self.todo.words
 
-    def _without_content(self, page: Stored | None, kind: DecisionKind, reason: str) -> Decision:
+    def _without_content(
+        self, page: StoredPage | None, kind: DecisionKind, reason: str
+    ) -> Decision:
         """Note a visit that failed or found too few words; content stored before stays."""
         error = reason if kind is DecisionKind.FAILED else None
         outcome = {
@@ -129,25 +132,26 @@ class SingleVisit:
         values = {**self.todo.described(), **outcome, "decision": kind, "words": self.words}
         if page is None:
             page_id = self._insert({**values, **self.todo.hashes()})
-        elif page.signature is None:
+        elif page.content_hash is None:
             page_id = page.id
             self._update(page_id, {**values, **self.todo.hashes(page)})
         else:
             page_id = page.id
             self._update(page_id, outcome)
         self._visit(page_id, kind, reason=reason)
-        return self._answer(kind, page_id, page, reason=reason)
+        return Decision(kind, self.url, page_id, self._first_seen(page), reason=reason)
 
-    def _with_content(self, page: Stored | None) -> Decision:
+    def _with_content(self, page: StoredPage | None) -> Decision:
         """Decide on a visit that found enough words."""
         signature = self.todo.signature
-        former = None if page is None else page.signature
         match = self._match(page, signature)
         kind = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
-        reason = None
+        reason = former = None
         revised = False
-        if page is not None and former is not None:
-            leave(self.connection, page.id, former, page.rules)
+        found = None if page is None else former_of(self.connection, page.id, self.rules)
+        if page is not None and found is not None:
+            former = found[0]
+            leave(self.connection, page.id, *found)
             match = self._find(signature, page.id)
             same = self.todo.repeats(page)
             kind = DecisionKind.UNCHANGED if same else DecisionKind.CHANGED
@@ -161,10 +165,11 @@ class SingleVisit:
         if revised:
             self._update(page_id, {"revised": self.now})
         self._visit(page_id, kind, shown, None if match is None else match.page_id, reason)
-        return self._answer(
+        return Decision(
             kind,
+            self.url,
             page_id,
-            page,
+            self._first_seen(page),
             similarity=shown,
             duplicate_of=None if match is None else match.url,
             representative=representative,
@@ -172,39 +177,23 @@ class SingleVisit:
             revised=revised,
         )
 
-    def _is_of_this_recipe(self, page: Stored) -> bool:
-        return (
-            page.signature is not None
-            and page.rules.recipe == self.rules.recipe
-            and page.rules.similarity == self.rules.similarity
-        )
-
     def _find(self, signature: Signature, own_id: int) -> Match | None:
         return find_match(self.connection, signature, self.rules, own_id)
 
-    def _unchanged(self, page: Stored) -> Decision:
+    def _unchanged(self, page: StoredPage) -> Decision:
         """Note a visit that found the same words again."""
-        standing = standing_of(self.connection, page.id)
         values = {**self.todo.described(), "error": None, "last_seen": self.now}
         if not self.todo.has_content_of(page.content_hash):
             values["rendered"] = page.rendered
         self._update(page.id, {**values, **self._counted(page), **self.todo.hashes(page)})
-        self._visit(page.id, DecisionKind.UNCHANGED, standing.similarity, standing.duplicate_of_id)
-        return self._answer(
-            DecisionKind.UNCHANGED,
-            page.id,
-            page,
-            similarity=standing.similarity,
-            duplicate_of=standing.duplicate_of,
-            representative=standing.representative,
-            revised=page.was_revised,
-        )
+        self._visit(page.id, DecisionKind.UNCHANGED, page.similarity, page.duplicate_of_id)
+        return page.unchanged(self.url)
 
-    def _counted(self, page: Stored | None) -> dict[str, Any]:
+    def _counted(self, page: StoredPage | None) -> Row:
         """Return the column that says whether the page's parts were counted."""
         return {"parts_counted": self.todo.has_parts or (page is not None and page.parts_counted)}
 
-    def _match(self, page: Stored | None, signature: Signature) -> Match | None:
+    def _match(self, page: StoredPage | None, signature: Signature) -> Match | None:
         """Find the page's match, if the cluster lock is strong enough for both."""
         own_id = NO_PAGE if page is None else page.id
         match = self._find(signature, own_id)
@@ -214,22 +203,12 @@ class SingleVisit:
         return match
 
     def _store(
-        self,
-        page: Stored | None,
-        signature: Signature,
-        match: Match | None,
-        kind: DecisionKind,
+        self, page: StoredPage | None, signature: Signature, match: Match | None, kind: DecisionKind
     ) -> tuple[int, str]:
         """Write a page's content, keys and cluster; return its id and its representative's URL."""
         values = {
             **self.todo.described(),
-            "words": signature.words,
-            "content_hash": signature.content_hash,
-            "signature": signature.to_bytes(),
-            "recipe_id": self.rules.recipe_id,
-            "decision": DecisionKind.NEW if match is None else DecisionKind.DUPLICATE,
-            "duplicate_of_id": None if match is None else match.page_id,
-            "similarity": None if match is None else match.similarity,
+            **content_of(signature, match, self.rules),
             "error": None,
             "last_seen": self.now,
             **self.todo.hashes(),
@@ -244,25 +223,18 @@ class SingleVisit:
             self._update(page_id, values)
         representative = page_id if match is None else match.cluster
         self._update(page_id, {"cluster_id": representative})
-        keys = self.todo.keys
-        self.connection.execute(_INSERT_KEYS, [{"key": key, "page_id": page_id} for key in keys])
+        add_keys(self.connection, page_id, self.todo.keys)
         if representative == page_id:
             return page_id, self.url
         url = select(Page.url).where(Page.id == representative)
         return page_id, self.connection.execute(url).scalar_one()
 
-    def _insert(self, values: dict[str, Any]) -> int:
-        fixed = {
-            "url": self.url,
-            "seen_url": self.todo.seen_url,
-            "url_key": self.key,
-            "host": self.todo.host,
-            "first_seen": self.now,
-        }
-        page_id: int = self.connection.execute(_INSERT_PAGE, {**fixed, **values}).scalar_one()
+    def _insert(self, values: Row) -> int:
+        new = {**self.todo.founded(self.now), **values}
+        page_id: int = self.connection.execute(_INSERT_PAGE, new).scalar_one()
         return page_id
 
-    def _update(self, page_id: int, values: dict[str, Any]) -> None:
+    def _update(self, page_id: int, values: Row) -> None:
         self.connection.execute(update(Page).where(Page.id == page_id).values(**values))
 
     def _visit(
@@ -273,46 +245,15 @@ class SingleVisit:
         duplicate_of_id: int | None = None,
         reason: str | None = None,
     ) -> None:
-        self.connection.execute(
-            _INSERT_VISIT,
-            {
-                "page_id": page_id,
-                "seen_at": self.now,
-                "crawl_id": self.todo.crawl_id,
-                "decision": kind,
-                "similarity": similarity,
-                "duplicate_of_id": duplicate_of_id,
-                "reason": reason,
-            },
-        )
+        noted = self.todo.noted(page_id, self.now, kind, similarity, duplicate_of_id, reason)
+        self.connection.execute(_INSERT_VISIT, noted)
 
-    def _answer(
-        self,
-        kind: DecisionKind,
-        page_id: int,
-        page: Stored | None,
-        *,
-        similarity: float | None = None,
-        duplicate_of: str | None = None,
-        representative: str | None = None,
-        reason: str | None = None,
-        revised: bool = False,
-    ) -> Decision:
-        return Decision(
-            kind=kind,
-            url=self.url,
-            page_id=page_id,
-            duplicate_of=duplicate_of,
-            similarity=similarity,
-            representative=representative,
-            first_seen=self.now if page is None else page.first_seen,
-            reason=reason,
-            revised=revised,
-        )
+    def _first_seen(self, page: StoredPage | None) -> datetime:
+        return self.now if page is None else page.first_seen
 
 
-def _needed_lock(page: Stored | None, match: Match | None) -> ClusterLock:
+def _needed_lock(page: StoredPage | None, match: Match | None) -> ClusterLock:
     """Say how strongly the clusters must be held for what is about to be written."""
-    if page is not None and page.signature is not None:
+    if page is not None and page.content_hash is not None:
         return ClusterLock.EXCLUSIVE  # it leaves its cluster
     return ClusterLock.NONE if match is None else ClusterLock.SHARED

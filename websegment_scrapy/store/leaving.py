@@ -23,11 +23,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, delete, select, text, update
+from sqlalchemy import bindparam, delete, select, update
 
-from websegment_scrapy.dedup.signature import Signature, similarities
-from websegment_scrapy.store.clusters import find_match, in_cluster
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.dedup.signature import similarities
+from websegment_scrapy.store.candidates import find_match
+from websegment_scrapy.store.clusters import in_cluster
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page, PageKey
 from websegment_scrapy.store.schema import read_recipe
 
@@ -38,16 +39,22 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.signature import Signature
+    from websegment_scrapy.store.statements import Row
     from websegment_scrapy.store.visit import Rules
 
 __all__ = [
     "HANDOVER",
+    "MEMBER",
     "PLACE",
     "WITHOUT_TEXT",
     "ClusterTooLarge",
+    "Member",
+    "change_of",
+    "former_of",
     "hand_over_all",
     "leave",
-    "rules_of",
+    "read_members",
 ]
 
 HANDOVER = 128
@@ -57,23 +64,26 @@ LOOKUPS = 8
 """and those of them for which a representative is looked for outside of their cluster. There is one
 for each text that they are left with, which are few unless somebody arranged it otherwise."""
 
-_Columns = (
+MEMBER = select(
     Page.id,
+    Page.url,
     Page.words,
     Page.content_hash,
     Page.signature,
     Page.cluster_id,
+    Page.decision,
     Page.duplicate_of_id,
     Page.last_changed,
 )
+"""What `read_members` reads; which pages follows."""
+
+_CONTENT = select(Page.words, Page.content_hash, Page.signature, Page.recipe_id)
 _FOLLOWERS = (
     select(Page.id)
     .where(Page.cluster_id == bindparam("page"), Page.cluster_id != Page.id)
     .limit(bindparam("most"))
 )
 _ORPHANS = select(Page.id).where(Page.duplicate_of_id == bindparam("page")).limit(bindparam("most"))
-_BY_ID = select(*_Columns).where(Page.id.in_(bindparam("ids", expanding=True)))
-_MEMBERS = select(*_Columns).where(in_cluster(bindparam("cluster"))).limit(bindparam("most"))
 _DELETE_KEYS = delete(PageKey).where(
     PageKey.page_id == bindparam("page"), PageKey.key.in_(bindparam("keys", expanding=True))
 )
@@ -90,7 +100,7 @@ PLACE = (
 """Puts a page in its place among the clusters."""
 
 
-WITHOUT_TEXT: dict[str, Any] = {
+WITHOUT_TEXT: Row = {
     "decision": "failed",
     **dict.fromkeys(
         ("signature", "content_hash", "cluster_id", "duplicate_of_id", "similarity", "last_changed")
@@ -107,12 +117,14 @@ class ClusterTooLarge(Exception):
         self.page_id = page_id
 
 
-class _Member(NamedTuple):
-    """A page that depends on the one that leaves, or that such a page may repeat."""
+class Member(NamedTuple):
+    """A page among others of its cluster, or of several."""
 
     id: int
+    url: str
     signature: Signature
     cluster: int
+    decision: str
     duplicate_of_id: int | None
     last_changed: datetime
 
@@ -137,7 +149,7 @@ def leave(connection: Connection, page_id: int, former: Signature, rules: Rules)
     page_id, former
         The page and its signature.
     rules
-        Those of the signature (`rules_of`).
+        Those of the signature (`former_of`).
 
     Raises
     ------
@@ -166,19 +178,31 @@ def hand_over_all(
     """
     while True:
         with write() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+            lock_clusters(connection)
             recipe_id = connection.execute(
                 select(Page.recipe_id).where(Page.id == page_id)
             ).scalar_one()
-            own = rules_of(connection, recipe_id, rules)
+            own = _rules_of(connection, recipe_id, rules)
             members = _dependents(connection, page_id, own)
             _stand_anew(connection, page_id, members[:HANDOVER], own)
         if not members:
             return
 
 
-def rules_of(connection: Connection, recipe_id: int, rules: Rules) -> Rules:
+def former_of(connection: Connection, page_id: int, rules: Rules) -> tuple[Signature, Rules] | None:
+    """Return the signature of a page, if it has one, and the rules by which it is clustered.
+
+    Whoever changes several pages reads each in its turn: one that leaves its cluster may change
+    what the others are.
+    """
+    row = connection.execute(_CONTENT.where(Page.id == page_id)).one()
+    if row.signature is None or row.content_hash is None:
+        return None
+    its = _rules_of(connection, row.recipe_id, rules)
+    return its.signature(row), its
+
+
+def _rules_of(connection: Connection, recipe_id: int, rules: Rules) -> Rules:
     """Return the rules by which pages of a recipe are clustered, which may be a former one."""
     if recipe_id == rules.recipe_id:
         return rules
@@ -186,18 +210,19 @@ def rules_of(connection: Connection, recipe_id: int, rules: Rules) -> Rules:
     return replace(rules, recipe=recipe, similarity=similarity, recipe_id=recipe_id)
 
 
-def _dependents(connection: Connection, page_id: int, rules: Rules) -> list[_Member]:
+def _dependents(connection: Connection, page_id: int, rules: Rules) -> list[Member]:
     """Return pages that depend on one, up to one more than can be handed over, by age."""
     most = {"page": page_id, "most": HANDOVER + 1}
     ids = set(connection.execute(_FOLLOWERS, most).scalars())
     if len(ids) <= HANDOVER:
         ids.update(connection.execute(_ORPHANS, most).scalars())
     chosen = sorted(ids)[: HANDOVER + 1]
-    return _members(connection, _BY_ID, {"ids": chosen}, rules) if chosen else []
+    query = MEMBER.where(Page.id.in_(chosen))
+    return read_members(connection, rules, query) if chosen else []
 
 
 def _stand_anew(
-    connection: Connection, page_id: int, members: Sequence[_Member], rules: Rules
+    connection: Connection, page_id: int, members: Sequence[Member], rules: Rules
 ) -> bool:
     """Give pages, in the order of their age, other representatives and pages to repeat.
 
@@ -206,15 +231,16 @@ def _stand_anew(
     followers = [member for member in members if member.cluster == page_id]
     changes = _elect(connection, page_id, followers, rules)
     complete = len(changes) == len(followers)
-    orphans: dict[int, list[_Member]] = {}
+    orphans: dict[int, list[Member]] = {}
     for member in members:
         if member.cluster != page_id:
             orphans.setdefault(member.cluster, []).append(member)
     for cluster, group in orphans.items():
-        pool = _members(connection, _MEMBERS, {"cluster": cluster, "most": HANDOVER}, rules)
+        some = MEMBER.where(in_cluster(cluster)).limit(HANDOVER)
+        pool = read_members(connection, rules, some)
         pool = [member for member in pool if member.id != page_id]
         if all(member.id != cluster for member in pool):
-            pool += _members(connection, _BY_ID, {"ids": [cluster]}, rules)
+            pool += read_members(connection, rules, MEMBER.where(Page.id == cluster))
         for orphan in group:
             earlier = [
                 each
@@ -229,15 +255,15 @@ def _stand_anew(
 
 
 def _elect(
-    connection: Connection, page_id: int, followers: Sequence[_Member], rules: Rules
-) -> list[dict[str, Any]]:
+    connection: Connection, page_id: int, followers: Sequence[Member], rules: Rules
+) -> list[Row]:
     """Find representatives for pages whose own one leaves, until `LOOKUPS` are done."""
-    changes: list[dict[str, Any]] = []
+    changes: list[Row] = []
     lookups = 0
     best = np.zeros(len(followers), dtype=np.float64)
-    chosen: list[_Member | None] = [None] * len(followers)
-    placed: dict[int, list[_Member]] = {}
-    same_words: dict[bytes, _Member] = {}
+    chosen: list[Member | None] = [None] * len(followers)
+    placed: dict[int, list[Member]] = {}
+    same_words: dict[bytes, Member] = {}
     for position, member in enumerate(followers):
         leader = same_words.get(member.signature.content_hash, chosen[position])
         if leader is None:
@@ -247,7 +273,8 @@ def _elect(
             match = find_match(connection, member.signature, rules, member.id, leaving=page_id)
             leader = member
             if match is not None:
-                (leader,) = _members(connection, _BY_ID, {"ids": [match.cluster]}, rules)
+                query = MEMBER.where(Page.id == match.cluster)
+                (leader,) = read_members(connection, rules, query)
                 placed.setdefault(leader.id, [leader])
             later = followers[position + 1 :]
             found = similarities(leader.signature, [each.signature for each in later])
@@ -256,7 +283,7 @@ def _elect(
                 if found[offset] > best[place]:
                     best[place], chosen[place] = found[offset], leader
         if leader is member:
-            changes.append(_change(member.id, member.id, None))
+            changes.append(change_of(member.id, member.id))
         else:
             changes.append(_repeat(member, leader.id, placed[leader.id], rules.similarity))
         placed.setdefault(leader.id, []).append(member)
@@ -264,9 +291,7 @@ def _elect(
     return changes
 
 
-def _repeat(
-    member: _Member, cluster: int, others: Sequence[_Member], threshold: float
-) -> dict[str, Any]:
+def _repeat(member: Member, cluster: int, others: Sequence[Member], threshold: float) -> Row:
     """Choose what a page repeats, among pages of its cluster with its representative.
 
     One with exactly the same words, else the most similar, else the first. Each of them is the
@@ -280,35 +305,38 @@ def _repeat(
         for other, value in zip(others, found.tolist(), strict=True)
         if value >= threshold
     )
-    return _change(member.id, cluster, best)
+    return change_of(member.id, cluster, best.id, -best.less)
 
 
-def _change(member: int, cluster: int, best: _Best | None) -> dict[str, Any]:
+def change_of(
+    member: int, cluster: int, target: int | None = None, similarity: float | None = None
+) -> Row:
+    """Return what `PLACE` takes for a page that repeats another one, or nothing."""
     return {
         "member": member,
         "new_cluster": cluster,
-        "new_decision": "new" if best is None else "duplicate",
-        "new_target": None if best is None else best.id,
-        "new_similarity": None if best is None else -best.less,
+        "new_decision": "new" if target is None else "duplicate",
+        "new_target": target,
+        "new_similarity": similarity,
     }
 
 
-def _age(member: _Member) -> tuple[datetime, int]:
+def _age(member: Member) -> tuple[datetime, int]:
     return member.last_changed, member.id
 
 
-def _members(
-    connection: Connection, query: Any, parameters: dict[str, Any], rules: Rules
-) -> list[_Member]:
-    """Return pages by their age."""
+def read_members(connection: Connection, rules: Rules, query: Any) -> list[Member]:
+    """Return the pages of a query, which have signatures of the rules, by their age."""
     found = [
-        _Member(
+        Member(
             row.id,
-            Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash),
+            row.url,
+            rules.signature(row),
             row.cluster_id,
+            row.decision,
             row.duplicate_of_id,
             row.last_changed,
         )
-        for row in connection.execute(query, parameters)
+        for row in connection.execute(query)
     ]
     return sorted(found, key=_age)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select, update
 
-from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.store.leaving import (
     WITHOUT_TEXT,
     ClusterTooLarge,
+    former_of,
     hand_over_all,
     leave,
-    rules_of,
 )
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
-from websegment_scrapy.store.models import KeptPage, Page, Site, TemplateCount, Visit
+from websegment_scrapy.store.locks import lock_clusters
+from websegment_scrapy.store.models import KeptPage, Page, Site, Visit
 from websegment_scrapy.store.schema import read_info
+from websegment_scrapy.store.templates import clear_counts
 from websegment_scrapy.store.visit import Rules
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def _rules(database: Database, connection: Connection) -> Rules:
 
 def _forget_some(database: Database, connection: Connection, before: datetime) -> int:
     rules = _rules(database, connection)
-    if database.is_postgresql:
-        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    lock_clusters(connection)
     old = connection.execute(
         select(Page.id, Page.host, Page.cluster_id)
         .where(Page.last_seen < before)
@@ -88,16 +87,9 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     ).all()
     # Representatives last: what is forgotten with them need not find another one.
     for page_id, _, _ in sorted(old, key=lambda row: (row.id == row.cluster_id, row.id)):
-        # Read one by one: each that leaves may change the clusters of the others.
-        page = connection.execute(
-            select(Page.signature, Page.words, Page.content_hash, Page.recipe_id).where(
-                Page.id == page_id
-            )
-        ).one()
-        if page.signature is not None:
-            its = rules_of(connection, page.recipe_id, rules)
-            former = Signature.from_bytes(page.signature, its.recipe, page.words, page.content_hash)
-            leave(connection, page_id, former, its)
+        former = former_of(connection, page_id, rules)
+        if former is not None:
+            leave(connection, page_id, *former)
             connection.execute(update(Page).where(Page.id == page_id).values(**WITHOUT_TEXT))
     ids = [row.id for row in old]
     for host in sorted({row.host for row in old}):
@@ -129,9 +121,7 @@ def _forget_counts(database: Database) -> None:
         counted = select(Site.host).where(Site.template_pages > 0, empty).with_for_update()
         hosts = sorted(connection.execute(counted).scalars())
         for host in hosts:
-            connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-            none = {"template_pages": 0, "revised_pages": 0}
-            connection.execute(update(Site).where(Site.host == host).values(**none))
+            clear_counts(connection, host)
 
 
 def vacuum(database: Database) -> None:

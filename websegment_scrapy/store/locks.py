@@ -27,7 +27,14 @@ from sqlalchemy import text
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["LOCK_CLUSTERS", "LOCK_KEYS", "ClusterLock", "LockTooWeak", "lock_schema"]
+__all__ = [
+    "LOCK_CLUSTERS",
+    "LOCK_KEYS",
+    "ClusterLock",
+    "LockTooWeak",
+    "lock_clusters",
+    "lock_schema",
+]
 
 NAMESPACE = 0x77736567
 """First half of this package's two-part advisory locks ("wseg")."""
@@ -60,6 +67,12 @@ LOCK_CLUSTERS = {
     ClusterLock.EXCLUSIVE: f"SELECT pg_advisory_xact_lock({NAMESPACE}, 1)::text",
 }
 """Takes the cluster lock."""
+
+
+def lock_clusters(connection: Connection) -> None:
+    """Hold the clusters exclusively, after all decisions that are under way."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
 
 
 def lock_schema(connection: Connection) -> None:

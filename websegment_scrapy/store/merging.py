@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, insert, or_, select, update
 
-from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.models import (
     Crawl,
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.dedup.signature import Recipe
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.store.store import Store
+    from websegment_scrapy.store.visit import Rules
 
 __all__ = ["Merged", "copy", "merge"]
 
@@ -49,6 +48,12 @@ _SET_FIRST_AND_LAST = (
         parts_counted=or_(Page.parts_counted, bindparam("counted")),
     )
 )
+
+
+_REPEATED = {field.name for field in fields(PageRecord)}.intersection(
+    (*Page.__table__.columns.keys(), "dossier")
+) - {"url", "signature", "error"}
+"""What a record has in common with what is stored of a page; the others need care."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def merge(
             _bring_counts(source, target)
             return Merged(pages, visits)
         taken = _to_take(target.database, rows)
-        decided = [_record(row, info.recipe, _crawl_of(source)) for row in taken]
+        decided = [_record(row, target.rules, _crawl_of(source)) for row in taken]
         for start in range(0, len(decided), 16):
             target.decide_many(decided[start : start + 16])
         with target.database.write() as connection:
@@ -197,28 +202,16 @@ def _to_take(target: Database, rows: Sequence[Any]) -> list[Any]:
     return taken
 
 
-def _record(row: Any, recipe: Recipe, crawl: str) -> PageRecord:
-    signature = None
-    error = row.error
-    if row.signature is not None:
-        signature = Signature.from_bytes(row.signature, recipe, row.words, row.content_hash)
-        error = None
+def _record(row: Any, rules: Rules, crawl: str) -> PageRecord:
+    """Return what would be handed to the target, had it been visited by the source's crawl."""
+    same = {name: getattr(row, name) for name in _REPEATED}
+    signed = row.signature is not None
     return PageRecord(
+        **same,
         url=row.seen_url or row.url,
-        title=row.title,
-        words=row.words,
-        signature=signature,
-        engine=row.engine,
-        model=row.model,
-        rendered=row.rendered,
-        render_error=row.render_error,
-        http_status=row.http_status,
-        error=error,
+        signature=rules.signature(row) if signed else None,
+        error=None if signed else row.error,
         crawl=crawl,
-        page_hash=row.page_hash,
-        fingerprint=row.fingerprint,
-        document_hash=row.document_hash,
-        dossier=row.dossier,
     )
 
 

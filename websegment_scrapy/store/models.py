@@ -16,13 +16,14 @@ from sqlalchemy import (
     LargeBinary,
     String,
     TypeDecorator,
+    event,
     false,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 if TYPE_CHECKING:
-    from sqlalchemy import Dialect
+    from sqlalchemy import Connection, Dialect, MetaData
     from sqlalchemy.types import TypeEngine
 
 __all__ = [
@@ -120,11 +121,29 @@ def _refers(column: str, target: str) -> ForeignKeyConstraint:
     return constraint
 
 
+def _partial(name: str, column: str, where: str) -> Index:
+    """Return an index of the rows for which a condition holds."""
+    condition = text(where)
+    return Index(name, column, sqlite_where=condition, info={"postgresql_where": condition})
+
+
 class Base(DeclarativeBase):
     """Base of the models."""
 
     type_annotation_map = {float: Double}  # noqa: RUF012
     """SQLAlchemy 2.0 would make it FLOAT, later ones DOUBLE: the same numbers, another schema."""
+
+
+@event.listens_for(Base.metadata, "before_create")
+def _complete_indexes(metadata: MetaData, connection: Connection, **_: Any) -> None:
+    """Give the indexes their options for PostgreSQL.
+
+    Given with the index, they would have SQLAlchemy load that dialect for SQLite as well.
+    """
+    if connection.dialect.name == "postgresql":
+        for table in metadata.tables.values():
+            for index in table.indexes:
+                index.dialect_kwargs.update(index.info)
 
 
 class StoreInfo(Base):
@@ -156,42 +175,17 @@ class Page(Base):
         _refers("cluster_id", "pages.id"),
         # An index for users' queries by URL. PostgreSQL's B-tree refuses long URLs, its hash index
         # does not; the crawl itself looks up `url_key`.
-        Index("pages_url", "url", postgresql_using="hash"),
+        Index("pages_url", "url", info={"postgresql_using": "hash"}),
         Index("pages_content", "content_hash", "id"),
         Index("pages_document", "document_hash", "id"),
-        Index(
-            "pages_revised",
-            "revised",
-            sqlite_where=text("revised IS NOT NULL"),
-            postgresql_where=text("revised IS NOT NULL"),
-        ),
+        _partial("pages_revised", "revised", "revised IS NOT NULL"),
         # A representative has its own id as cluster, so the index holds the other members only:
         # clusters are counted and listed from it without reading all pages.
-        Index(
-            "pages_cluster",
-            "cluster_id",
-            sqlite_where=text("cluster_id <> id"),
-            postgresql_where=text("cluster_id <> id"),
-        ),
-        Index(
-            "pages_duplicate_of",
-            "duplicate_of_id",
-            sqlite_where=text("duplicate_of_id IS NOT NULL"),
-            postgresql_where=text("duplicate_of_id IS NOT NULL"),
-        ),
-        Index(
-            "pages_without_text",
-            "decision",
-            sqlite_where=text("signature IS NULL"),
-            postgresql_where=text("signature IS NULL"),
-        ),
+        _partial("pages_cluster", "cluster_id", "cluster_id <> id"),
+        _partial("pages_duplicate_of", "duplicate_of_id", "duplicate_of_id IS NOT NULL"),
+        _partial("pages_without_text", "decision", "signature IS NULL"),
         # Empty in a database that never changed its recipe; counts what is left to re-sign.
-        Index(
-            "pages_recipe",
-            "recipe_id",
-            sqlite_where=text("recipe_id <> 1 AND signature IS NOT NULL"),
-            postgresql_where=text("recipe_id <> 1 AND signature IS NOT NULL"),
-        ),
+        _partial("pages_recipe", "recipe_id", "recipe_id <> 1 AND signature IS NOT NULL"),
         CheckConstraint(
             "decision IN ('new', 'duplicate', 'empty', 'failed')", name="pages_decision"
         ),
@@ -298,12 +292,7 @@ class Visit(Base):
         _refers("page_id", "pages.id"),
         _refers("duplicate_of_id", "pages.id"),
         Index("visits_page", "page_id"),
-        Index(
-            "visits_changed",
-            "seen_at",
-            sqlite_where=text("decision = 'changed'"),
-            postgresql_where=text("decision = 'changed'"),
-        ),
+        _partial("visits_changed", "seen_at", "decision = 'changed'"),
         CheckConstraint(
             "decision IN ('new', 'duplicate', 'unchanged', 'changed', 'empty', 'failed')",
             name="visits_decision",

@@ -5,6 +5,8 @@ Every function reads in short transactions of its own, so crawls may write meanw
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, literal_column, or_, select
@@ -33,20 +35,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Executable
 
+    from websegment_scrapy.store.schema import Info
     from websegment_scrapy.store.store import Store
 
 __all__ = [
-    "ChangeRow",
-    "ClusterRow",
-    "PageRow",
-    "PairRow",
-    "RevisedRow",
-    "SiteRow",
-    "Story",
-    "Summary",
-    "VisitRow",
     "changed",
     "clusters",
+    "info_of",
     "open_for_reading",
     "pages",
     "pairs",
@@ -76,6 +71,12 @@ def open_for_reading(url: str) -> Database:
         database.close()
         raise
     return database
+
+
+def info_of(url: str) -> Info:
+    """Read what the database at a URL was made for."""
+    with closing(open_for_reading(url)) as database, database.read() as connection:
+        return read_info(database, connection)
 
 
 def database_of(source: Store | Database) -> Database:
@@ -168,12 +169,14 @@ def changed(
     query = (
         select(
             Visit.id,
-            Page.url,
-            Visit.seen_at,
-            Crawl.name,
-            Visit.decision,
-            case((Visit.decision == "changed", 1 - Visit.similarity)),
-            Page.title,
+            *_columns(
+                ChangeRow,
+                Visit,
+                url=Page.url,
+                crawl=Crawl.name,
+                changed_share=case((Visit.decision == "changed", 1 - Visit.similarity)),
+                title=Page.title,
+            ),
         )
         .join(Page, Page.id == Visit.page_id)
         .join(Crawl, Crawl.id == Visit.crawl_id)
@@ -186,15 +189,7 @@ def changed(
 def revised(source: Store | Database, since: datetime) -> Iterator[RevisedRow]:
     """Yield the pages that were judged again since a moment, in order of first sight."""
     query = (
-        select(
-            Page.id,
-            Page.url,
-            Page.revised,
-            Page.decision,
-            Page.words,
-            _Original.url,
-            Page.title,
-        )
+        select(Page.id, *_columns(RevisedRow, Page, duplicate_of=_Original.url))
         .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
         .where(Page.revised >= since)
     )
@@ -250,14 +245,7 @@ def story(source: Store | Database, url: str) -> Story | None:
             select(Page.url).where(in_cluster(cluster), Page.id != page.id).order_by(Page.id)
         ).scalars()
         visits = connection.execute(
-            select(
-                Visit.seen_at,
-                Crawl.name,
-                Visit.decision,
-                Visit.similarity,
-                _Original.url,
-                Visit.reason,
-            )
+            select(*_columns(VisitRow, Visit, crawl=Crawl.name, duplicate_of=_Original.url))
             .join(Crawl, Crawl.id == Visit.crawl_id)
             .outerjoin(_Original, _Original.id == Visit.duplicate_of_id)
             .where(Visit.page_id == page.id)
@@ -269,7 +257,9 @@ def story(source: Store | Database, url: str) -> Story | None:
 def pairs(source: Store | Database) -> Iterator[PairRow]:
     """Yield every near-duplicate with the page that it repeats, in order of first sight."""
     query = (
-        select(Page.id, Page.url, _Original.url, _First.url, Page.similarity)
+        select(
+            Page.id, *_columns(PairRow, Page, duplicate_of=_Original.url, representative=_First.url)
+        )
         .join(_Original, _Original.id == Page.duplicate_of_id)
         .join(_First, _First.id == Page.cluster_id)
     )
@@ -308,31 +298,26 @@ def _page_rows() -> Any:
     """Return the query for the columns of `PageRow`."""
     return (
         select(
-            Page.id,
-            Page.url,
-            Page.host,
-            Page.title,
-            Page.words,
-            Page.decision,
-            _Original.url,
-            Page.similarity,
-            _First.url,
-            Page.engine,
-            Page.model,
-            Page.rendered,
-            Page.render_error,
-            Page.http_status,
-            Page.error,
-            Crawl.name,
-            Page.first_seen,
-            Page.last_seen,
-            Page.last_changed,
-            Page.revised,
+            *_columns(
+                PageRow,
+                Page,
+                duplicate_of=_Original.url,
+                representative=_First.url,
+                crawl=Crawl.name,
+            )
         )
         .outerjoin(_Original, _Original.id == Page.duplicate_of_id)
         .outerjoin(_First, _First.id == Page.cluster_id)
         .outerjoin(Crawl, Crawl.id == Page.crawl_id)
     )
+
+
+def _columns(answer: type, table: type, **others: Any) -> list[Any]:
+    """Return the columns of an answer: those of a table by their names, and the others as given."""
+    return [
+        others[field.name] if field.name in others else getattr(table, field.name)
+        for field in fields(answer)
+    ]
 
 
 def _in_batches(database: Database, query: Any, column: Any = Page.id) -> Iterator[tuple[Any, ...]]:

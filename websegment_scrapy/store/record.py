@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.template.hashes import PageParts
 
-__all__ = ["PageRecord", "canonical_url", "clean", "host_of", "url_key"]
+__all__ = ["PageRecord", "canonical_url", "clean", "host_of", "lock_of", "url_key"]
 
 MAX_TEXT = 2000
 """Characters kept of a title or an error message."""
@@ -128,6 +128,11 @@ def urldefrag_text(url: str) -> str:
 def url_key(url: str) -> bytes:
     """Return the 16 bytes by which a canonical URL is looked up."""
     return blake2b(url.encode(), digest_size=16).digest()
+
+
+def lock_of(key: bytes) -> int:
+    """Return the number by which a key, of a URL or of a document, is locked (`locks`)."""
+    return int.from_bytes(key[:8], "little", signed=True)
 
 
 def host_of(url: str) -> str:

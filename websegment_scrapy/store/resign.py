@@ -21,24 +21,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from websegment_scrapy.dedup.signature import Recipe, Signature, signature_of
+from websegment_scrapy.dedup.signature import Recipe, signature_of
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.store.database import Database, TooManyLocks
-from websegment_scrapy.store.leaving import ClusterTooLarge, leave, rules_of
-from websegment_scrapy.store.locks import ClusterLock, lock_schema
+from websegment_scrapy.store.leaving import former_of, leave
+from websegment_scrapy.store.locks import lock_schema
 from websegment_scrapy.store.models import Page, StoreInfo, StoreRecipe
-from websegment_scrapy.store.placing import place
+from websegment_scrapy.store.placing import lock_pages, place
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.record import canonical_url, url_key
 from websegment_scrapy.store.schema import count_former, migrate, read_info, read_recipe
-from websegment_scrapy.store.statements import Statements, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.store.store import Store
+    from websegment_scrapy.store.visit import Rules
 
 __all__ = ["Resigned", "adopt", "former_pages", "resign"]
 
@@ -183,12 +184,7 @@ def _kept_values(store: Store) -> Iterator[_New]:
         if not rows:
             return
         for row in rows:
-            assert row.signature is not None
-            assert row.content_hash is not None
-            signature = Signature.from_bytes(
-                row.signature, rules.recipe, row.words, row.content_hash
-            )
-            yield _New(row.url_key, signature, checked=True)
+            yield _New(row.url_key, rules.signature(row), checked=True)
         after = rows[-1].id
 
 
@@ -202,64 +198,36 @@ def _take_over(store: Store, chunk: Sequence[_New]) -> Resigned:
 
     def attempt() -> Resigned:
         with store.database.write() as connection:
-            return _Chunk(store, connection).take_over(chunk)
+            return _take_over_in(connection, store.rules, chunk)
 
-    while True:
-        try:
-            return store.patiently(attempt)
-        except ClusterTooLarge as large:
-            store.hand_over(large.page_id)
-        except TooManyLocks:
-            if len(chunk) == 1:
-                raise
-            break
+    try:
+        return store.with_room(attempt)
+    except TooManyLocks:
+        if len(chunk) == 1:
+            raise
     middle = len(chunk) // 2
     a, b = (_take_over(store, part) for part in (chunk[:middle], chunk[middle:]))
     return Resigned(a.pages + b.pages, a.unknown + b.unknown, a.other_text + b.other_text, 0)
 
 
-class _Chunk:
-    """Some pages on their way to a new recipe, within one transaction."""
-
-    def __init__(self, store: Store, connection: Connection) -> None:
-        self.rules = store.rules
-        self.connection = connection
-        self.statements = Statements.of(connection, store.rules.recipe_id)
-
-    def take_over(self, chunk: Sequence[_New]) -> Resigned:
-        """Re-sign the pages that are of a former recipe and have the same words."""
-        keys = [int.from_bytes(new.key[:8], "little", signed=True) for new in chunk]
-        for new in chunk:
-            keys += self.rules.keys(new.signature)
-        self.statements.lock(keys, ClusterLock.EXCLUSIVE)
-        ahead = self.statements.read_ahead([Wanted(new.key) for new in chunk], 0)
-        known = {page.url_key: page.id for page in ahead.stored}
-        pages = unknown = other = 0
-        for new in chunk:
-            if new.key not in known:
-                unknown += 1
-                continue
-            # Read one by one: each that is taken over may change the clusters of the others.
-            row = self.connection.execute(
-                select(
-                    Page.words,
-                    Page.content_hash,
-                    Page.signature,
-                    Page.recipe_id,
-                ).where(Page.id == known[new.key])
-            ).one()
-            if row.signature is None or row.content_hash is None:
-                unknown += 1
-                continue
-            if row.recipe_id == self.rules.recipe_id:
-                continue
-            rules = rules_of(self.connection, row.recipe_id, self.rules)
-            former = Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash)
-            comparable = new.checked or rules.recipe.normaliser == new.signature.recipe.normaliser
-            if comparable and former.content_hash != new.signature.content_hash:
-                other += 1
-                continue
-            leave(self.connection, known[new.key], former, rules)
-            place(self.connection, known[new.key], new.signature, self.rules)
-            pages += 1
-        return Resigned(pages, unknown, other, 0)
+def _take_over_in(connection: Connection, rules: Rules, chunk: Sequence[_New]) -> Resigned:
+    """Re-sign the pages that are of a former recipe and have the same words."""
+    known = lock_pages(connection, rules, [(new.key, new.signature) for new in chunk])
+    pages = unknown = other = 0
+    for new in chunk:
+        page_id = known.get(new.key)
+        found = None if page_id is None else former_of(connection, page_id, rules)
+        if page_id is None or found is None:
+            unknown += 1
+            continue
+        former, its = found
+        if its.recipe_id == rules.recipe_id:
+            continue
+        comparable = new.checked or its.recipe.normaliser == new.signature.recipe.normaliser
+        if comparable and former.content_hash != new.signature.content_hash:
+            other += 1
+            continue
+        leave(connection, page_id, former, its)
+        place(connection, page_id, new.signature, rules)
+        pages += 1
+    return Resigned(pages, unknown, other, 0)

@@ -20,16 +20,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import bindparam, delete, exists, func, select, update
 from sqlalchemy.orm import aliased
 
 from websegment_scrapy.dedup.decision import DecisionKind
-from websegment_scrapy.dedup.signature import Signature
-from websegment_scrapy.store.leaving import WITHOUT_TEXT, ClusterTooLarge, leave, rules_of
-from websegment_scrapy.store.locks import ClusterLock
+from websegment_scrapy.store.leaving import WITHOUT_TEXT, former_of, leave
 from websegment_scrapy.store.models import KeptPage, Page, Site
-from websegment_scrapy.store.placing import place
-from websegment_scrapy.store.statements import Statements, Wanted
+from websegment_scrapy.store.placing import lock_pages, place
 from websegment_scrapy.store.templates import COUNT_ALL, read_verdict
 
 if TYPE_CHECKING:
@@ -37,7 +34,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.store.store import Store
+    from websegment_scrapy.store.visit import Rules
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
     Task = tuple[bytes, list[SiteVerdict | None], bytes | None]
@@ -64,6 +63,28 @@ PER_TASK = 32
 
 CHUNK = 8
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+# Made once: for a small statement SQLAlchemy takes longer to write it than a database to run it.
+_REVISED = select(Site.revised_pages).where(Site.host == bindparam("host"))
+_OTHER = aliased(Page)
+_KEPT = (
+    select(
+        Page.id,
+        Page.url_key,
+        KeptPage.dossier,
+        Page.document_hash,
+        Page.content_hash,
+        select(func.min(_OTHER.host))
+        .where(_OTHER.document_hash == Page.document_hash, _OTHER.host != bindparam("host"))
+        .scalar_subquery(),
+    )
+    .join(KeptPage, KeptPage.page_id == Page.id)
+    .where(KeptPage.host == bindparam("host"))
+    .order_by(Page.id)
+)
+_PAGE = select(Page.id, Page.url, Page.document_hash, Page.content_hash, Page.decision).where(
+    Page.id == bindparam("page")
+)
 
 
 class Kept(NamedTuple):
@@ -162,8 +183,7 @@ def site_state(
         verdict = read_verdict(connection, host, theta=theta, min_pages=min_pages)
         if verdict is None:
             return None, False
-        query = select(Site.revised_pages).where(Site.host == host)
-        revised = connection.execute(query).scalar() or 0
+        revised = connection.execute(_REVISED, {"host": host}).scalar() or 0
     return verdict, verdict.pages >= 2 * revised or revised < COUNT_ALL <= verdict.pages
 
 
@@ -184,20 +204,8 @@ def read_kept(store: Store, host: str, theta: float, min_pages: int) -> KeptSite
 
 
 def _read_kept(connection: Connection, host: str, theta: float, min_pages: int) -> KeptSite:
-    other = aliased(Page)
-    same = (
-        select(func.min(other.host))
-        .where(other.document_hash == Page.document_hash, other.host != host)
-        .scalar_subquery()
-    )
-    query = (
-        select(Page.id, Page.url_key, KeptPage.dossier, Page.document_hash, Page.content_hash, same)
-        .join(KeptPage, KeptPage.page_id == Page.id)
-        .where(KeptPage.host == host)
-        .order_by(Page.id)
-    )
     kept = []
-    for *columns, found in connection.execute(query):
+    for *columns, found in connection.execute(_KEPT, {"host": host}):
         page = Kept(*columns)
         kept.append(page if found is None else page._replace(others=_hosts(connection, page)))
     hosts = {host, *(each for page in kept for each in page.others)}
@@ -266,64 +274,47 @@ def finish(store: Store, site: KeptSite) -> None:
 
 
 def _revise(store: Store, chunk: Sequence[Judged]) -> list[tuple[Kept, Revision]]:
+    """Write all that are still of the document that was judged, in one transaction."""
+    rules = store.rules
+
     def attempt() -> list[tuple[Kept, Revision]]:
         with store.database.write() as connection:
-            return _Chunk(store, connection).revise(chunk)
+            lock_pages(connection, rules, [(each.kept.url_key, each.signature) for each in chunk])
+            now = datetime.now(UTC)
+            found = [(each.kept, _revise_one(connection, rules, each, now)) for each in chunk]
+            return [(kept, revision) for kept, revision in found if revision is not None]
 
-    while True:
-        try:
-            return store.patiently(attempt)
-        except ClusterTooLarge as large:
-            store.hand_over(large.page_id)
+    return store.with_room(attempt)
 
 
-class _Chunk:
-    """Some pages on their way to another text, within one transaction."""
-
-    def __init__(self, store: Store, connection: Connection) -> None:
-        self.rules = store.rules
-        self.connection = connection
-        self.statements = Statements.of(connection, store.rules.recipe_id)
-
-    def revise(self, chunk: Sequence[Judged]) -> list[tuple[Kept, Revision]]:
-        """Write all that are still of the document that was judged."""
-        keys = []
-        for each in chunk:
-            keys.append(int.from_bytes(each.kept.url_key[:8], "little", signed=True))
-            keys += self.rules.keys(each.signature)
-        self.statements.lock(keys, ClusterLock.EXCLUSIVE)
-        self.statements.read_ahead([Wanted(each.kept.url_key) for each in chunk], 0)
-        now = datetime.now(UTC)
-        found = [(each.kept, self._one(each, now)) for each in chunk]
-        return [(kept, revision) for kept, revision in found if revision is not None]
-
-    def _one(self, judged: Judged, now: datetime) -> Revision | None:
-        """Let a page have another text; its times, but for `revised`, and its visits stay."""
-        kept, signature = judged
-        # Read one by one: each that is revised may change the clusters of the others.
-        row = self.connection.execute(select(Page).where(Page.id == kept.page_id)).first()
-        if row is None or row.document_hash != kept.document_hash or row.decision == "failed":
-            return None
-        content_hash = judged.content_hash(self.rules.min_words)
-        if row.content_hash == content_hash:
-            return None
-        if row.signature is not None:
-            rules = rules_of(self.connection, row.recipe_id, self.rules)
-            former = Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash)
-            leave(self.connection, row.id, former, rules)
-        values = {"revised": now, "words": signature.words}
-        match, decision = None, DecisionKind.EMPTY
-        if content_hash is None:
-            values |= {**WITHOUT_TEXT, "decision": decision}
-        else:
-            match = place(self.connection, row.id, signature, self.rules)
-            decision = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
-        self.connection.execute(update(Page).where(Page.id == row.id).values(**values))
-        return Revision(
-            row.url,
-            row.decision,
-            str(decision),
-            signature.words,
-            None if match is None else match.url,
-            None if match is None else match.similarity,
-        )
+def _revise_one(
+    connection: Connection, rules: Rules, judged: Judged, now: datetime
+) -> Revision | None:
+    """Let a page have another text; its times, but for `revised`, and its visits stay."""
+    kept, signature = judged
+    # Read one by one: each that is revised may change the clusters of the others.
+    row = connection.execute(_PAGE, {"page": kept.page_id}).first()
+    if row is None or row.document_hash != kept.document_hash or row.decision == "failed":
+        return None
+    content_hash = judged.content_hash(rules.min_words)
+    if row.content_hash == content_hash:
+        return None
+    former = former_of(connection, row.id, rules)
+    if former is not None:
+        leave(connection, row.id, *former)
+    values = {"revised": now, "words": signature.words}
+    match, decision = None, DecisionKind.EMPTY
+    if content_hash is None:
+        values |= {**WITHOUT_TEXT, "decision": decision}
+    else:
+        match = place(connection, row.id, signature, rules)
+        decision = DecisionKind.NEW if match is None else DecisionKind.DUPLICATE
+    connection.execute(update(Page).where(Page.id == row.id).values(**values))
+    return Revision(
+        row.url,
+        row.decision,
+        str(decision),
+        signature.words,
+        None if match is None else match.url,
+        None if match is None else match.similarity,
+    )

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, func, insert, inspect, select, text
 from websegment_scrapy.dedup.signature import Recipe
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
 from websegment_scrapy.store.locks import lock_schema
+from websegment_scrapy.store.migrations import stamp, upgrade
 from websegment_scrapy.store.models import (
     SCHEMA_VERSION,
     VIEWS,
@@ -86,8 +87,6 @@ def migrate(
         if version == 0 and recipe is not None and similarity is not None:
             _create(database, connection, recipe, similarity, secret_keys)
         elif 0 < version < SCHEMA_VERSION:
-            from websegment_scrapy.store.migrations import upgrade
-
             upgrade(connection, version, SCHEMA_VERSION)
     return version
 
@@ -202,8 +201,6 @@ def _create(
                 f"{database.name} already has a table {table!r} of another program: "
                 "use a database (or a PostgreSQL schema) of its own"
             )
-    from websegment_scrapy.store.migrations import stamp
-
     Base.metadata.create_all(connection, checkfirst=False)
     stamp(connection, SCHEMA_VERSION)
     for name, query in VIEWS.items():

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import and_, or_, select, text, update
+from sqlalchemy import and_, or_, select, update
 
-from websegment_scrapy.dedup.signature import Signature, similarities
+from websegment_scrapy.dedup.signature import similarities
 from websegment_scrapy.store.clusters import MAX_PAGES_PER_KEY, in_cluster
-from websegment_scrapy.store.leaving import PLACE
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.leaving import MEMBER, PLACE, Member, change_of, read_members
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page
 from websegment_scrapy.store.revision import Revision
 from websegment_scrapy.store.statements import Statements
@@ -47,35 +47,12 @@ __all__ = ["MAX_COMPONENT", "settle", "unsettled"]
 MAX_COMPONENT = 200
 """Pages that are placed in one transaction: it takes some tenths of a second."""
 
-_COLUMNS = (
-    Page.id,
-    Page.url,
-    Page.words,
-    Page.content_hash,
-    Page.signature,
-    Page.cluster_id,
-    Page.decision,
-    Page.duplicate_of_id,
-    Page.last_changed,
-)
 
-
-class _Member(NamedTuple):
-    """A page of a component."""
-
-    id: int
-    url: str
-    signature: Signature
-    cluster: int
-    decision: str
-    duplicate_of_id: int | None
-    last_changed: datetime
-
-    def rank(self, started: datetime) -> tuple[Any, ...]:
-        """Return what pages are ordered by."""
-        if self.last_changed < started:
-            return (0, self.last_changed, self.id)
-        return (1, len(self.url), self.url)
+def _rank(member: Member, started: datetime) -> tuple[Any, ...]:
+    """Return what pages are ordered by."""
+    if member.last_changed < started:
+        return (0, member.last_changed, member.id)
+    return (1, len(member.url), member.url)
 
 
 def unsettled(store: Store, started: datetime) -> list[int]:
@@ -106,22 +83,21 @@ def settle(store: Store, started: datetime, page_id: int, done: set[int]) -> lis
 
     def attempt() -> list[Revision]:
         with store.database.write() as connection:
-            if store.database.is_postgresql:
-                connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+            lock_clusters(connection)
             members = _component(connection, store.rules, page_id)
             done.update(member.id for member in members)
             if not 1 < len(members) <= MAX_COMPONENT:
                 return []
-            members.sort(key=lambda member: member.rank(started))
+            members.sort(key=lambda member: _rank(member, started))
             return _place(connection, members, store.rules.similarity)
 
     return store.patiently(attempt)
 
 
-def _component(connection: Connection, rules: Rules, start: int) -> list[_Member]:
+def _component(connection: Connection, rules: Rules, start: int) -> list[Member]:
     """Gather what is connected with a page: by similarity, or by being in one cluster."""
     statements = Statements.of(connection, rules.recipe_id)
-    found: dict[int, _Member] = {}
+    found: dict[int, Member] = {}
     waiting = deque(_members(connection, rules, Page.id == start))
     while waiting and len(found) <= MAX_COMPONENT:
         member = waiting.popleft()
@@ -138,24 +114,13 @@ def _component(connection: Connection, rules: Rules, start: int) -> list[_Member
     return list(found.values())
 
 
-def _members(connection: Connection, rules: Rules, condition: Any) -> list[_Member]:
+def _members(connection: Connection, rules: Rules, condition: Any) -> list[Member]:
     of_recipe = and_(condition, Page.recipe_id == rules.recipe_id, Page.signature.is_not(None))
-    query = select(*_COLUMNS).where(of_recipe).order_by(Page.id).limit(MAX_COMPONENT + 1)
-    return [
-        _Member(
-            row.id,
-            row.url,
-            Signature.from_bytes(row.signature, rules.recipe, row.words, row.content_hash),
-            row.cluster_id,
-            row.decision,
-            row.duplicate_of_id,
-            row.last_changed,
-        )
-        for row in connection.execute(query)
-    ]
+    query = MEMBER.where(of_recipe).order_by(Page.id).limit(MAX_COMPONENT + 1)
+    return read_members(connection, rules, query)
 
 
-def _place(connection: Connection, members: Sequence[_Member], threshold: float) -> list[Revision]:
+def _place(connection: Connection, members: Sequence[Member], threshold: float) -> list[Revision]:
     """Write down where the pages of a component belong; those that stay are not touched."""
     signatures = [member.signature for member in members]
     near = np.array([similarities(each, signatures) for each in signatures])
@@ -169,15 +134,7 @@ def _place(connection: Connection, members: Sequence[_Member], threshold: float)
         decision = "new" if target is None else "duplicate"
         cluster, target_id = members[home[place]].id, None if target is None else target.id
         if (member.cluster, member.duplicate_of_id) != (cluster, target_id):
-            changes.append(
-                {
-                    "member": member.id,
-                    "new_cluster": cluster,
-                    "new_decision": decision,
-                    "new_target": target_id,
-                    "new_similarity": value,
-                }
-            )
+            changes.append(change_of(member.id, cluster, target_id, value))
         if decision != member.decision:
             repeats = None if target is None else target.url
             words = member.signature.words
@@ -205,7 +162,7 @@ def _homes(near: NDArray[np.float64], threshold: float) -> list[int]:
 
 
 def _repeated(
-    members: Sequence[_Member],
+    members: Sequence[Member],
     near: NDArray[np.float64],
     home: Sequence[int],
     place: int,

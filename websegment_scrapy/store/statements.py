@@ -9,10 +9,11 @@ would take longer than the databases do. `Statements.of` chooses between `statem
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
 
+from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.store.models import Page, Visit
 
 if TYPE_CHECKING:
@@ -25,19 +26,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANDIDATE",
+    "DOCUMENT",
     "KEEP",
+    "NO_PAGE",
     "STORED",
     "Ahead",
     "Candidate",
-    "KeptValues",
-    "PageValues",
+    "Row",
     "SameDocument",
     "Statements",
     "StoredPage",
-    "TouchValues",
-    "VisitValues",
     "Wanted",
 ]
+
+Row = dict[str, Any]
+"""What is written: values by the names of their columns; all rows of a call have the same ones."""
+
+NO_PAGE = 0
+"""An id that no page has."""
 
 
 class Wanted(NamedTuple):
@@ -50,14 +56,11 @@ class Wanted(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page's row, and the URLs of the pages that it points at."""
+    """A page's row without its signature, and the URLs of the pages that it points at."""
 
     id: int
     url_key: bytes
-    words: int
     content_hash: bytes | None
-    signature: bytes | None
-    cluster_id: int | None
     first_seen: datetime
     recipe_id: int
     duplicate_of_id: int | None
@@ -71,6 +74,19 @@ class StoredPage(NamedTuple):
     """Since it was last seen."""
     duplicate_of: str | None
     representative: str | None
+
+    def unchanged(self, url: str) -> Decision:
+        """Return the decision on a visit that found the page as it is."""
+        return Decision(
+            DecisionKind.UNCHANGED,
+            url,
+            self.id,
+            self.first_seen,
+            duplicate_of=self.duplicate_of,
+            similarity=self.similarity,
+            representative=self.representative,
+            revised=bool(self.was_revised),
+        )
 
 
 class SameDocument(NamedTuple):
@@ -121,87 +137,26 @@ class Ahead(NamedTuple):
     candidates: list[Candidate]
 
 
-class PageValues(NamedTuple):
-    """A new row of ``pages``."""
+_JOINED = {
+    "was_revised": "page.revised IS NOT NULL AND page.revised > page.last_seen",
+    "duplicate_of": "original.url",
+    "representative": "first.url",
+}
+"""What of `StoredPage` is no column of the page's own row."""
 
-    id: int
-    url: str
-    seen_url: str | None
-    url_key: bytes
-    host: str
-    title: str
-    words: int
-    content_hash: bytes | None
-    signature: bytes | None
-    recipe_id: int
-    decision: str
-    duplicate_of_id: int | None
-    similarity: float | None
-    cluster_id: int | None
-    engine: str
-    model: str
-    rendered: bool
-    render_error: str | None
-    http_status: int | None
-    error: str | None
-    crawl_id: int
-    page_hash: bytes | None
-    parts_counted: bool
-    document_hash: bytes | None
-    fingerprint: bytes | None
-    first_seen: datetime
-    last_seen: datetime
-    last_changed: datetime | None
-
-
-class TouchValues(NamedTuple):
-    """What a visit that found the same words changes on a page."""
-
-    title: str
-    engine: str
-    model: str
-    rendered: bool
-    render_error: str | None
-    http_status: int | None
-    crawl_id: int
-    page_hash: bytes | None
-    parts_counted: bool
-    document_hash: bytes | None
-    fingerprint: bytes | None
-    last_seen: datetime
-    id: int
-
-
-class KeptValues(NamedTuple):
-    """A row of ``kept_pages``."""
-
-    page_id: int
-    host: str
-    dossier: bytes
-
-
-class VisitValues(NamedTuple):
-    """A new row of ``visits``, without its id."""
-
-    page_id: int
-    seen_at: datetime
-    crawl_id: int
-    decision: str
-    similarity: float | None
-    duplicate_of_id: int | None
-    reason: str | None
-
-
-STORED = """\
-SELECT page.id, page.url_key, page.words, page.content_hash, page.signature, page.cluster_id,
-       page.first_seen, page.recipe_id, page.duplicate_of_id, page.similarity, page.page_hash,
-       page.parts_counted, page.document_hash, page.fingerprint, page.rendered,
-       page.revised IS NOT NULL AND page.revised > page.last_seen, original.url, first.url
+STORED = f"""\
+SELECT {", ".join(_JOINED.get(name, f"page.{name}") for name in StoredPage._fields)}
 FROM pages AS page
 LEFT JOIN pages AS original ON original.id = page.duplicate_of_id
 LEFT JOIN pages AS first ON first.id = page.cluster_id
 WHERE page.url_key"""
 """The columns of `StoredPage`; how the keys are given follows."""
+
+DOCUMENT = f"""\
+SELECT {", ".join(SameDocument._fields)} FROM pages
+WHERE document_hash = {{document}} AND id <> {{mark}} AND decision <> 'failed'
+AND (signature IS NULL OR recipe_id = {{mark}}) ORDER BY id LIMIT 1"""
+"""The columns of `SameDocument`; to be given are the hash, a page that is not meant, the recipe."""
 
 KEEP = "ON CONFLICT (page_id) DO UPDATE SET dossier = excluded.dossier"
 """What is kept of a page replaces what was."""
@@ -239,6 +194,14 @@ class Statements(ABC):
         """Read what decides how visits go on; of each key up to `limit` pages."""
 
     @abstractmethod
+    def stored(self, url_key: bytes) -> StoredPage | None:
+        """Read the page of one URL."""
+
+    @abstractmethod
+    def same_document(self, document_hash: bytes, own_id: int) -> SameDocument | None:
+        """Return the first page but `own_id` that has a document."""
+
+    @abstractmethod
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         """Return key and page of the earliest pages, up to `limit` for each key."""
 
@@ -256,15 +219,15 @@ class Statements(ABC):
     @abstractmethod
     def write(
         self,
-        pages: Sequence[PageValues],
+        pages: Sequence[Row],
         keys: Sequence[tuple[int, int]],
-        touched: Sequence[TouchValues],
-        visits: Sequence[VisitValues],
+        touched: Sequence[Row],
+        visits: Sequence[Row],
     ) -> None:
         """Write new pages, their keys (key and page), pages that were seen again, and visits."""
 
     @abstractmethod
-    def keep(self, kept: Sequence[KeptValues]) -> None:
+    def keep(self, kept: Sequence[Row]) -> None:
         """Write what is kept of pages, instead of what was kept of them before."""
 
     @abstractmethod

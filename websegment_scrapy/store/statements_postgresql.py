@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.store.locks import LOCK_CLUSTERS, LOCK_KEYS
 from websegment_scrapy.store.statements import (
     CANDIDATE,
+    DOCUMENT,
     KEEP,
+    NO_PAGE,
     STORED,
     Ahead,
     Candidate,
-    KeptValues,
-    PageValues,
+    Row,
     SameDocument,
     Statements,
     StoredPage,
-    TouchValues,
-    VisitValues,
 )
 
 if TYPE_CHECKING:
@@ -45,11 +44,9 @@ SELECT twin.* FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL (
 ) AS twin"""
 """One search in the index for each content, however many pages have it."""
 
-_DOCUMENTS = """\
+_DOCUMENTS = f"""\
 SELECT same.* FROM unnest(%s::bytea[]) AS wanted(hash) CROSS JOIN LATERAL (
-    SELECT document_hash, id, words, content_hash, signature FROM pages
-    WHERE document_hash = wanted.hash AND decision <> 'failed'
-    AND (signature IS NULL OR recipe_id = %s) ORDER BY id LIMIT 1
+{DOCUMENT.format(document="wanted.hash", mark="%s::bigint")}
 ) AS same"""
 """The same for each document."""
 
@@ -69,29 +66,15 @@ WITH near AS MATERIALIZED (
     ) AS wanted(key)
     {_SHARING}
 )
-SELECT key, page_id, NULL::text, NULL::bigint, NULL::int, NULL::bytea, NULL::bytea FROM near
+SELECT key, page_id{", NULL" * (len(Candidate._fields) - 1)} FROM near
 UNION ALL
-SELECT NULL::bigint, {_COLUMNS} FROM pages AS page
+SELECT NULL, {_COLUMNS} FROM pages AS page
 WHERE page.id IN (SELECT page_id FROM near) AND page.recipe_id = %s"""
 """Keys with their pages and, in rows without a key, what of the pages is to be compared."""
 
 
 class PostgreSQLStatements(Statements):
-    """PostgreSQL: statements are sent together, rows travel as JSON and numbers as array texts.
-
-    psycopg would write arrays in Python, which took longer than the server needs for all the rest.
-    """
-
-    _PAGE_TYPES = (
-        "bigint text text bytea text text int bytea bytea bigint text bigint float8 bigint "
-        "text text boolean text int text bigint bytea boolean bytea bytea "
-        "timestamptz timestamptz timestamptz"
-    ).split()
-    _TOUCH_TYPES = (
-        "text text text boolean text int bigint bytea boolean bytea bytea timestamptz bigint"
-    ).split()
-    _KEPT_TYPES = "bigint text bytea".split()
-    _VISIT_TYPES = "bigint timestamptz bigint text float8 bigint text".split()
+    """PostgreSQL: what is read is sent with what waits, what is written all at once."""
 
     def __init__(self, connection: Connection, recipe_id: int) -> None:
         super().__init__(connection, recipe_id)
@@ -113,22 +96,30 @@ class PostgreSQLStatements(Statements):
         documents = {each.document_hash for each in wanted if each.document_hash is not None}
         stored, ids, twins, same, near = self._send(
             (f"{STORED} = ANY(%s::bytea[])", (urls,)),
-            (
-                "SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)",
-                (len(wanted),),
-            ),
+            ("SELECT nextval('pages_id_seq') FROM generate_series(1, %s::int)", (len(wanted),)),
             (_TWINS, (_hexes(sorted(set(hashes))), self.recipe_id)),
-            (_DOCUMENTS, (_hexes(sorted(documents)), self.recipe_id)),
+            (_DOCUMENTS, (_hexes(sorted(documents)), NO_PAGE, self.recipe_id)),
             (_NEAR, (urls, _hexes(hashes), keys, self.recipe_id, limit, self.recipe_id)),
         )
         return Ahead(
-            [StoredPage._make((*row[:6], row[6].astimezone(UTC), *row[7:])) for row in stored],
+            [_stored(row) for row in stored],
             [row[0] for row in ids],
             [Candidate(*row) for row in twins],
             [SameDocument(*row) for row in same],
             [row[:2] for row in near if row[0] is not None],
             [Candidate(*row[1:]) for row in near if row[0] is None],
         )
+
+    def stored(self, url_key: bytes) -> StoredPage | None:
+        """Search in the index."""
+        rows = self._send((f"{STORED} = %s", (url_key,)))[0]
+        return _stored(rows[0]) if rows else None
+
+    def same_document(self, document_hash: bytes, own_id: int) -> SameDocument | None:
+        """Search in the index."""
+        wanted = (_hexes([document_hash]), own_id, self.recipe_id)
+        rows = self._send((_DOCUMENTS, wanted))[0]
+        return SameDocument(*rows[0]) if rows else None
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         """Search once for each key."""
@@ -153,15 +144,15 @@ class PostgreSQLStatements(Statements):
 
     def write(
         self,
-        pages: Sequence[PageValues],
+        pages: Sequence[Row],
         keys: Sequence[tuple[int, int]],
-        touched: Sequence[TouchValues],
-        visits: Sequence[VisitValues],
+        touched: Sequence[Row],
+        visits: Sequence[Row],
     ) -> None:
         """Write with one statement for each table, all in one go."""
         statements: list[tuple[str, tuple[Any, ...]]] = []
         if pages:
-            statements.append(_insert("pages", PageValues._fields, self._PAGE_TYPES, pages))
+            statements.append(_insert("pages", pages))
         if keys:
             pairs = sorted(keys)
             statements.append(
@@ -172,21 +163,17 @@ class PostgreSQLStatements(Statements):
                 )
             )
         if touched:
-            names = ",".join(f"{name}=new.{name}" for name in TouchValues._fields[:-1])
-            rows, parameters = _recordset(TouchValues._fields, self._TOUCH_TYPES, touched)
-            statements.append(
-                (
-                    f"UPDATE pages SET {names}, error=NULL FROM {rows} WHERE pages.id = new.id",
-                    parameters,
-                )
-            )
+            names = ",".join(f"{name}=new.{name}" for name in touched[0] if name != "id")
+            source, parameters = _source("pages", touched)
+            sql = f"UPDATE pages SET {names}, error=NULL FROM {source} WHERE pages.id = new.id"
+            statements.append((sql, parameters))
         if visits:
-            statements.append(_insert("visits", VisitValues._fields, self._VISIT_TYPES, visits))
+            statements.append(_insert("visits", visits))
         self._send(*statements)
 
-    def keep(self, kept: Sequence[KeptValues]) -> None:
+    def keep(self, kept: Sequence[Row]) -> None:
         """Write with one statement."""
-        sql, parameters = _insert("kept_pages", KeptValues._fields, self._KEPT_TYPES, kept)
+        sql, parameters = _insert("kept_pages", kept)
         self._send((f"{sql} {KEEP}", parameters))
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
@@ -216,21 +203,21 @@ class PostgreSQLStatements(Statements):
         return [cursor.fetchall() if cursor.description else [] for cursor in asked]
 
 
-def _insert(
-    table: str, names: Sequence[str], types: Sequence[str], rows: Sequence[Any]
-) -> tuple[str, tuple[str]]:
-    source, parameters = _recordset(names, types, rows)
-    columns = ",".join(names)
-    return f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {source}", parameters
+def _stored(row: Sequence[Any]) -> StoredPage:
+    page = StoredPage._make(row)
+    return page._replace(first_seen=page.first_seen.astimezone(UTC))
 
 
-def _recordset(
-    names: Sequence[str], types: Sequence[str], rows: Sequence[Any]
-) -> tuple[str, tuple[str]]:
-    """Return the text of a table ``new`` and the rows that go into it."""
-    columns = ",".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
-    objects = [dict(zip(names, row, strict=True)) for row in rows]
-    return f"json_to_recordset(%s::json) AS new({columns})", (json.dumps(objects, default=_plain),)
+def _insert(table: str, rows: Sequence[Row]) -> tuple[str, tuple[str]]:
+    names = ",".join(rows[0])
+    source, parameters = _source(table, rows)
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}", parameters
+
+
+def _source(table: str, rows: Sequence[Row]) -> tuple[str, tuple[str]]:
+    """Return the text of a table ``new``, of the types of another one, and the rows in it."""
+    data = json.dumps(rows, default=_plain)
+    return f"json_populate_recordset(NULL::{table}, %s::json) AS new", (data,)
 
 
 def _plain(value: object) -> str:

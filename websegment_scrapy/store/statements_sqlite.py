@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.store.locks import ClusterLock
+from websegment_scrapy.store.models import Base, UtcDateTime
 from websegment_scrapy.store.statements import (
     CANDIDATE,
+    DOCUMENT,
     KEEP,
+    NO_PAGE,
     STORED,
     Ahead,
     Candidate,
-    KeptValues,
-    PageValues,
+    Row,
     SameDocument,
     Statements,
     StoredPage,
-    TouchValues,
-    VisitValues,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteStatements"]
 
 _TIME = "%Y-%m-%d %H:%M:%S.%fZ"
+_TIMES = {
+    column.name
+    for table in Base.metadata.tables.values()
+    for column in table.columns
+    if isinstance(column.type, UtcDateTime)
+}
 _LAST_ID = 2**63 - 1
+_DOCUMENT = DOCUMENT.format(document="?", mark="?")
 
 # CROSS JOIN: SQLite keeps this order, one search in the primary key for each value.
 _SHARING = "FROM json_each(?) AS wanted CROSS JOIN page_keys ON page_keys.key = wanted.value"
@@ -59,11 +67,12 @@ class SQLiteStatements(Statements):
         """Read in several statements: they cost little here."""
         marks = ",".join("?" * len(wanted))
         rows = self._rows(f"{STORED} IN ({marks})", *[each.url_key for each in wanted])
-        stored = [StoredPage._make((*row[:6], _from_text(row[6]), *row[7:])) for row in rows]
+        stored = [_stored(row) for row in rows]
         last: int = self._rows("SELECT coalesce(max(id), 0) FROM pages")[0][0]
         ids = list(range(last + 1, last + 1 + len(wanted)))
         twins = self._twins({each.content_hash for each in wanted if each.content_hash is not None})
-        documents = self._documents({each.document_hash for each in wanted} - {None})
+        hashes = {each.document_hash for each in wanted if each.document_hash is not None}
+        documents = [same for each in hashes if (same := self.same_document(each, NO_PAGE))]
         done = {page.url_key for page in stored}
         copied = {twin.content_hash for twin in twins}
         keys = {
@@ -76,6 +85,16 @@ class SQLiteStatements(Statements):
         pages = {page_id for _, page_id in sharing}
         candidates = self.candidates(pages) if pages else []
         return Ahead(stored, ids, twins, documents, sharing, candidates)
+
+    def stored(self, url_key: bytes) -> StoredPage | None:
+        """Search in the index."""
+        rows = self._rows(f"{STORED} = ?", url_key)
+        return _stored(rows[0]) if rows else None
+
+    def same_document(self, document_hash: bytes, own_id: int) -> SameDocument | None:
+        """Search in the index."""
+        rows = self._rows(_DOCUMENT, document_hash, own_id, self.recipe_id)
+        return SameDocument(*rows[0]) if rows else None
 
     def sharing(self, keys: Sequence[int], limit: int) -> Iterable[tuple[int, int]]:
         """Search once for each key."""
@@ -103,45 +122,33 @@ class SQLiteStatements(Statements):
 
     def write(
         self,
-        pages: Sequence[PageValues],
+        pages: Sequence[Row],
         keys: Sequence[tuple[int, int]],
-        touched: Sequence[TouchValues],
-        visits: Sequence[VisitValues],
+        touched: Sequence[Row],
+        visits: Sequence[Row],
     ) -> None:
         """Write with one prepared statement for each table."""
-        if pages:
-            self._insert(
-                "pages",
-                PageValues._fields,
-                [(*row[:-3], *map(_to_text, row[-3:])) for row in pages],
-            )
+        self._insert("pages", pages)
         if keys:
             # In ascending order each leaf of the B-tree is visited once.
-            self._insert("page_keys", ("key", "page_id"), sorted(keys))
+            sql = "INSERT INTO page_keys (key, page_id) VALUES (?, ?)"
+            self._driver.executemany(sql, sorted(keys))
         if touched:
-            names = ",".join(f"{name}=?" for name in TouchValues._fields[:-1])
-            self._driver.executemany(
-                f"UPDATE pages SET {names}, error=NULL WHERE id=?",
-                [(*row[:-2], _to_text(row[-2]), row[-1]) for row in touched],
+            names = [name for name in touched[0] if name != "id"]
+            sql = (
+                f"UPDATE pages SET {','.join(f'{name}=?' for name in names)}, error=NULL WHERE id=?"
             )
-        if visits:
-            self._insert(
-                "visits",
-                VisitValues._fields,
-                [(row[0], _to_text(row[1]), *row[2:]) for row in visits],
-            )
+            self._driver.executemany(sql, _values(touched, [*names, "id"]))
+        self._insert("visits", visits)
 
-    def keep(self, kept: Sequence[KeptValues]) -> None:
+    def keep(self, kept: Sequence[Row]) -> None:
         """Write with one prepared statement."""
-        names = ",".join(KeptValues._fields)
-        self._driver.executemany(f"INSERT INTO kept_pages ({names}) VALUES (?,?,?) {KEEP}", kept)
+        self._insert("kept_pages", kept, KEEP)
 
     def insert_sites(self, hosts: Collection[str], now: datetime) -> None:
         """Write at once."""
-        self._driver.executemany(
-            "INSERT INTO sites (host, first_seen) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [(host, _to_text(now)) for host in sorted(hosts)],
-        )
+        rows = [{"host": host, "first_seen": now} for host in sorted(hosts)]
+        self._insert("sites", rows, "ON CONFLICT DO NOTHING")
 
     def _settle(self) -> None:
         pass  # nothing waits
@@ -158,22 +165,23 @@ class SQLiteStatements(Statements):
         ids = {row[0] for row in found if row[0] is not None}
         return self.candidates(ids) if ids else []
 
-    def _documents(self, document_hashes: Collection[bytes | None]) -> list[SameDocument]:
-        sql = (
-            "SELECT document_hash, id, words, content_hash, signature FROM pages "
-            "WHERE document_hash = ? AND decision <> 'failed' "
-            "AND (signature IS NULL OR recipe_id = ?) ORDER BY id LIMIT 1"
-        )
-        found = [self._rows(sql, each, self.recipe_id) for each in document_hashes]
-        return [SameDocument(*rows[0]) for rows in found if rows]
-
     def _rows(self, sql: str, *parameters: Any) -> list[Any]:
         found: list[Any] = self._driver.execute(sql, parameters).fetchall()
         return found
 
-    def _insert(self, table: str, names: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
-        marks = ",".join("?" * len(names))
-        self._driver.executemany(f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks})", rows)
+    def _insert(self, table: str, rows: Sequence[Row], conflict: str = "") -> None:
+        if rows:
+            names = tuple(rows[0])
+            marks = ",".join("?" * len(names))
+            sql = f"INSERT INTO {table} ({','.join(names)}) VALUES ({marks}) {conflict}"
+            self._driver.executemany(sql, _values(rows, names))
+
+
+def _values(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the values of some columns of rows; times are written as text."""
+    pick = itemgetter(*names)
+    times = [name for name in names if name in _TIMES]
+    return [pick({**row, **{name: _to_text(row[name]) for name in times}}) for row in rows]
 
 
 def _to_text(value: datetime | None) -> str | None:
@@ -181,5 +189,7 @@ def _to_text(value: datetime | None) -> str | None:
     return None if value is None else f"{value.isoformat(' ', 'microseconds')[:26]}Z"
 
 
-def _from_text(value: str) -> datetime:
-    return datetime.strptime(value, _TIME).replace(tzinfo=UTC)
+def _stored(row: Sequence[Any]) -> StoredPage:
+    page = StoredPage._make(row)
+    seen = datetime.strptime(str(page.first_seen), _TIME).replace(tzinfo=UTC)
+    return page._replace(first_seen=seen)

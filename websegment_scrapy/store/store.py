@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from websegment_scrapy.exceptions import StoreError
@@ -21,7 +22,6 @@ from websegment_scrapy.template.sitelevel import MIN_PAGES, THETA
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
-    from types import TracebackType
 
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.dedup.signature import Recipe
@@ -177,19 +177,25 @@ class Store:
 
         while True:
             try:
-                return self.patiently(attempt)
+                return self.with_room(attempt)
             except LockTooWeak as weak:
                 strength = weak.needed
-            except ClusterTooLarge as large:
-                self.hand_over(large.page_id)
             except ValueError as error:
                 raise StoreError(
                     f"{self.database.name}: {error}: a row is damaged; run websegment dedup check"
                 ) from error
 
-    def hand_over(self, page_id: int) -> None:
-        """Let pages stand without one that is about to leave their cluster, in short steps."""
-        self.patiently(lambda: hand_over_all(self.database.write, page_id, self.rules))
+    def with_room(self, attempt: Callable[[], T]) -> T:
+        """Try a transaction patiently; where a page leaves a large cluster, hand that over first.
+
+        Others stand without the page then, in short steps of their own.
+        """
+        while True:
+            try:
+                return self.patiently(attempt)
+            except ClusterTooLarge as error:
+                large = error.page_id
+            self.patiently(partial(hand_over_all, self.database.write, large, self.rules))
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Try again while the database cannot be reached or written."""
@@ -246,10 +252,5 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -27,12 +27,13 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy import bindparam, delete, select, update
 
-from websegment_scrapy.store.locks import LOCK_CLUSTERS, ClusterLock
+from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page, Site, TemplateCount
 from websegment_scrapy.store.record import clean
 from websegment_scrapy.template.sitelevel import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from websegment_scrapy.store.statements import Row
     from websegment_scrapy.store.visit import VisitToDecide
 
 __all__ = [
@@ -56,12 +58,12 @@ __all__ = [
     "SAMPLE",
     "WINDOW",
     "TemplatePart",
+    "clear_counts",
     "count_parts",
     "forget_site",
     "mark_unrevised",
     "read_verdict",
     "replace_counts",
-    "rows_of",
     "template_parts",
 ]
 
@@ -98,8 +100,7 @@ _COUNT = (
 _UNREVISED = (
     update(Site)
     .where(
-        Site.host.in_(bindparam("hosts", expanding=True)),
-        Site.revised_pages >= Site.template_pages,
+        Site.host.in_(bindparam("hosts", expanding=True)), Site.revised_pages >= Site.template_pages
     )
     .values(revised_pages=Site.template_pages - 1)
 )
@@ -109,7 +110,7 @@ _REPEATED = select(TemplateCount.part, TemplateCount.pages).where(
 )
 
 _ADD = "ON CONFLICT (host, part) DO UPDATE SET pages = template_counts.pages + excluded.pages"
-_RECORDS = "json_to_recordset(%s::json) AS new(host text, part bigint, pages bigint, sample text)"
+_RECORDS = "json_populate_recordset(NULL::template_counts, %s::json) AS new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def count_parts(
     hosts = sorted(by_host)
     found = connection.execute(_COUNTED, {"hosts": hosts})
     counted = {row.host: row.template_pages for row in found}
-    rows: list[tuple[str, int, int, str]] = []
+    rows: list[Row] = []
     grown: dict[str, int] = {}
     for host in hosts:
         before = counted.get(host, 0)
@@ -184,7 +185,8 @@ def read_verdict(
         return None
     least = min(needed_pages(pages, theta))
     rows = connection.execute(_REPEATED, {"host": host, "least": least}).all()
-    found = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    # Not np.array(rows): it asks each row for a dozen attributes that rows do not have.
+    found = np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
     return site_verdict(found[:, 0], found[:, 1], pages, theta=theta, min_pages=min_pages)
 
 
@@ -217,7 +219,9 @@ def replace_counts(
     if own is None or own >= pages:
         return False
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
-    _write(connection, [(host, part, count, sample or "") for part, count, sample in rows])
+    names = ("host", "part", "pages", "sample")
+    found = [(host, part, count, sample or "") for part, count, sample in rows]
+    _write(connection, [dict(zip(names, each, strict=True)) for each in found])
     connection.execute(update(Site).where(Site.host == host).values(template_pages=pages))
     return True
 
@@ -227,14 +231,18 @@ def forget_site(connection: Connection, host: str) -> int:
 
     It waits for all decisions under way, as everything does that changes what they rest on.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(LOCK_CLUSTERS[ClusterLock.EXCLUSIVE]))
+    lock_clusters(connection)
     pages = connection.execute(_PAGES, {"host": host}).scalar() or 0
+    clear_counts(connection, host)
+    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
+    return pages
+
+
+def clear_counts(connection: Connection, host: str) -> None:
+    """Remove the counts of a site."""
     connection.execute(delete(TemplateCount).where(TemplateCount.host == host))
     none = {"template_pages": 0, "revised_pages": 0}
     connection.execute(update(Site).where(Site.host == host).values(**none))
-    connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
-    return pages
 
 
 def _chosen(
@@ -256,7 +264,7 @@ def _chosen(
     return chosen
 
 
-def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, int, str]]:
+def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[Row]:
     """Return the parts of a site's visits with how often each occurs, in ascending order."""
     counts: Counter[int] = Counter()
     samples: dict[int, str] = {}
@@ -265,10 +273,13 @@ def _rows(host: str, visits: Sequence[VisitToDecide]) -> list[tuple[str, int, in
         counts.update(hashes)
         for part, sample in zip(hashes, visit.parts.samples, strict=False):
             samples.setdefault(part, sample)
-    return [(host, part, counts[part], clean(samples.get(part, ""))) for part in sorted(counts)]
+    return [
+        {"host": host, "part": part, "pages": count, "sample": clean(samples.get(part, ""))}
+        for part, count in sorted(counts.items())
+    ]
 
 
-def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) -> None:
+def _write(connection: Connection, rows: Sequence[Row]) -> None:
     """Add to the counts; the rows are in ascending order of their keys.
 
     Most parts are on one page only: a sample is kept from the second page on.
@@ -278,13 +289,12 @@ def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) ->
     if connection.dialect.name != "postgresql":
         connection.exec_driver_sql(
             "INSERT INTO template_counts (host, part, pages, sample) "
-            "VALUES (?1, ?2, ?3, CASE WHEN ?3 > 1 THEN ?4 END) "
-            f"{_ADD}, sample = coalesce(template_counts.sample, ?4)",
+            "VALUES (:host, :part, :pages, CASE WHEN :pages > 1 THEN :sample END) "
+            f"{_ADD}, sample = coalesce(template_counts.sample, :sample)",
             list(rows),
         )
         return
-    names = ("host", "part", "pages", "sample")
-    objects: Any = (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),)
+    objects: Any = (json.dumps(rows),)
     connection.exec_driver_sql(
         "INSERT INTO template_counts (host, part, pages) "
         f"SELECT host, part, pages FROM {_RECORDS} {_ADD}",
@@ -300,18 +310,12 @@ def _write(connection: Connection, rows: Sequence[tuple[str, int, int, str]]) ->
 
 def _bound(connection: Connection, host: str, before: int, pages: int) -> None:
     """Note the number of counted pages; forget rare parts and halve the counts when it is time."""
-    own = TemplateCount.host == host
     if pages // FORGET_EVERY > before // FORGET_EVERY:
         least = max(2, math.ceil(FORGET_SHARE * pages))
-        connection.execute(delete(TemplateCount).where(own, TemplateCount.pages < least))
+        rare = delete(TemplateCount).where(TemplateCount.host == host, TemplateCount.pages < least)
+        connection.execute(rare)
     if pages >= WINDOW:
         pages = (pages + 1) // 2
-        halved = (TemplateCount.pages + 1) // 2
-        connection.execute(update(TemplateCount).where(own).values(pages=halved))
+        half = update(TemplateCount).where(TemplateCount.host == host)
+        connection.execute(half.values(pages=(TemplateCount.pages + 1) // 2))
     connection.execute(_COUNT, {"counted": host, "pages": pages})
-
-
-def rows_of(connection: Connection, host: str) -> int:
-    """Count a site's stored parts."""
-    query = select(func.count()).select_from(TemplateCount).where(TemplateCount.host == host)
-    return connection.execute(query).scalar_one()

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.dedup.decision import DecisionKind
 from websegment_scrapy.dedup.fingerprint import same_page
 from websegment_scrapy.dedup.signature import Signature
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
-from websegment_scrapy.store.record import canonical_url, clean, host_of, shorten, url_key
+from websegment_scrapy.store.record import canonical_url, clean, host_of, lock_of, shorten, url_key
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from websegment_scrapy.dedup.signature import Recipe
     from websegment_scrapy.store.record import PageRecord
+    from websegment_scrapy.store.statements import Row, SameDocument, StoredPage
     from websegment_scrapy.template.hashes import PageParts
 
 __all__ = ["Rules", "VisitToDecide"]
-
-
-class _Known(Protocol):
-    """What a stored page is known again by."""
-
-    @property
-    def content_hash(self) -> bytes | None: ...
-    @property
-    def page_hash(self) -> bytes | None: ...
-    @property
-    def document_hash(self) -> bytes | None: ...
-    @property
-    def fingerprint(self) -> bytes | None: ...
-    @property
-    def rendered(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +37,10 @@ class Rules:
     def keys(self, signature: Signature) -> list[int]:
         """Return the keys by which a signature is found in this database."""
         return signature.keys(self.secret)
+
+    def signature(self, row: Any) -> Signature:
+        """Read the signature of a row that has ``signature``, ``words`` and ``content_hash``."""
+        return Signature.from_bytes(row.signature, self.recipe, row.words, row.content_hash)
 
 
 class VisitToDecide:
@@ -114,29 +106,19 @@ class VisitToDecide:
         else:
             self.keys = self._rules.keys(signature)
 
-    def take_from(self, same: Any) -> None:
-        """Let the visit have found the content of a page that has the same bytes.
-
-        Parameters
-        ----------
-        same
-            Its ``words``, ``content_hash`` and ``signature``, of the database's recipe.
-        """
+    def take_from(self, same: SameDocument) -> None:
+        """Let the visit have found the content of a page that has the same bytes."""
         if same.signature is None:
             if same.words < self._rules.min_words:
                 self.take(same.words, None)
             return
-        recipe = self._rules.recipe
-        found = Signature.from_bytes(same.signature, recipe, same.words, same.content_hash)
-        self.take(same.words, found)
+        self.take(same.words, self._rules.signature(same))
 
     @property
     def locks(self) -> list[int]:
         """What the visit is alone with while it is decided: its URL, its document, its keys."""
         names = [self.key, self.record.document_hash]
-        return [int.from_bytes(name[:8], "little", signed=True) for name in names if name] + [
-            *self.keys
-        ]
+        return [*(lock_of(name) for name in names if name), *self.keys]
 
     @property
     def signature(self) -> Signature:
@@ -150,7 +132,7 @@ class VisitToDecide:
         assert self.record.parts is not None
         return self.record.parts
 
-    def repeats(self, page: _Known) -> bool:
+    def repeats(self, page: StoredPage) -> bool:
         """Say whether the visit found a stored page unchanged, however it is judged by now.
 
         Its main text is the same, or would be if nothing were known of its site, or its blocks are
@@ -168,7 +150,7 @@ class VisitToDecide:
         """Say whether the visit found these words."""
         return self.reason is None and content_hash == self.signature.content_hash
 
-    def stays(self, page: _Known) -> bool:
+    def stays(self, page: StoredPage) -> bool:
         """Say whether an unchanged page keeps the content that it has.
 
         It does when the visit found the same, or saw the page in another way (rendered or not):
@@ -177,7 +159,7 @@ class VisitToDecide:
         """
         return self.has_content_of(page.content_hash) or self.record.rendered != page.rendered
 
-    def hashes(self, page: _Known | None = None) -> dict[str, Any]:
+    def hashes(self, page: StoredPage | None = None) -> Row:
         """Return the columns by which the page is known again; a page that stays keeps its own."""
         record = self.record
         if page is None:
@@ -192,13 +174,18 @@ class VisitToDecide:
             "fingerprint": page.fingerprint or record.fingerprint,
         }
 
-    @property
-    def seen_url(self) -> str | None:
-        """The URL as it was fetched, when it differs from the canonical one."""
+    def founded(self, now: datetime) -> Row:
+        """Return the columns of a new page that never change."""
         seen = clean(self.record.url)
-        return None if seen == self.url else seen
+        return {
+            "url": self.url,
+            "seen_url": None if seen == self.url else seen,
+            "url_key": self.key,
+            "host": self.host,
+            "first_seen": now,
+        }
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> Row:
         """Return the columns that simply repeat the record."""
         record = self.record
         return {
@@ -209,4 +196,24 @@ class VisitToDecide:
             "render_error": None if record.render_error is None else shorten(record.render_error),
             "http_status": record.http_status,
             "crawl_id": self.crawl_id,
+        }
+
+    def noted(
+        self,
+        page_id: int,
+        now: datetime,
+        kind: DecisionKind,
+        similarity: float | None = None,
+        duplicate_of_id: int | None = None,
+        reason: str | None = None,
+    ) -> Row:
+        """Return the visit's own row."""
+        return {
+            "page_id": page_id,
+            "seen_at": now,
+            "crawl_id": self.crawl_id,
+            "decision": str(kind),
+            "similarity": similarity,
+            "duplicate_of_id": duplicate_of_id,
+            "reason": reason,
         }

@@ -72,11 +72,7 @@ METHODS = ("basic", "smooth")
 MODEL_VERSION = 1
 FORMAT = ModelFormat(
     "templates",
-    {
-        "version": MODEL_VERSION,
-        "features_version": FEATURES_VERSION,
-        "features": list(FEATURES),
-    },
+    {"version": MODEL_VERSION, "features_version": FEATURES_VERSION, "features": list(FEATURES)},
 )
 
 

@@ -35,13 +35,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.page.tree import PageTree
     from websegment_scrapy.template.hashes import HashedNodes
 
-__all__ = [
-    "MIN_PAGES",
-    "THETA",
-    "SiteCounter",
-    "SiteVerdict",
-    "site_verdict",
-]
+__all__ = ["MIN_PAGES", "THETA", "SiteCounter", "SiteVerdict", "site_verdict"]
 
 THETA = 0.10
 """Share of a site's pages on which a template occurs (PageLevel, section 5.1)."""

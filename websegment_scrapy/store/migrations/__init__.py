@@ -1,8 +1,8 @@
 """Migrations of the dedup database, run by Alembic.
 
 Revision N makes schema version N. A database is migrated when a crawl opens it, in one transaction,
-while all others wait. Alembic is loaded when it is needed, and kept quiet: what it tells of itself
-and of its steps is no news of the crawl.
+while all others wait. Alembic is loaded when there is something to migrate, and kept quiet: what it
+tells of itself and of its steps is no news of the crawl.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, inspect
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["stamp", "upgrade"]
+
+VERSION_TABLE = "alembic_version"
+"""Where Alembic notes the revision of a database."""
 
 
 def upgrade(connection: Connection, start: int, end: int) -> None:
@@ -32,11 +37,18 @@ def upgrade(connection: Connection, start: int, end: int) -> None:
 
 
 def stamp(connection: Connection, version: int) -> None:
-    """Note that a database has a schema version."""
-    with _quietly():
-        from alembic import command
+    """Note that a new database has a schema version, as Alembic does, but without loading it."""
+    if inspect(connection).has_table(VERSION_TABLE):  # left over: Alembic knows what to do
+        with _quietly():
+            from alembic import command
 
-        command.stamp(_config(connection), str(version))
+            command.stamp(_config(connection), str(version))
+        return
+    column = Column("version_num", String(32), nullable=False)
+    key = PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc")
+    table = Table(VERSION_TABLE, MetaData(), column, key)
+    table.create(connection, checkfirst=False)
+    connection.execute(table.insert(), {"version_num": str(version)})
 
 
 @contextlib.contextmanager
