@@ -101,7 +101,16 @@ def test_a_crawl_is_told_the_same() -> None:
 
 def test_the_json_form_has_exactly_the_promised_keys() -> None:
     found = json.loads(json.dumps(analyze(HTML, url="http://x/", attributes=["href"]).to_dict()))
-    assert set(found) == {"url", "engine", "title", "rendered", "main_text", "segments", "leaves"}
+    assert set(found) == {
+        "url",
+        "engine",
+        "title",
+        "rendered",
+        "main_text",
+        "segments",
+        "groups",
+        "leaves",
+    }
     assert set(found["segments"][0]) == {
         "id",
         "role",
@@ -111,6 +120,8 @@ def test_the_json_form_has_exactly_the_promised_keys() -> None:
         "words",
         "links",
         "text",
+        "parent",
+        "informative",
     }
     assert set(found["leaves"][0]) == {
         "xpath",

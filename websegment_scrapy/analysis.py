@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.content.page_templates import PageTemplates
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.segment.hierarchy import Group
     from websegment_scrapy.segment.segments import Segment
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -50,9 +51,13 @@ class Analysis(Findings):
     ----------
     segments
         All segments, in document order.
+    groups
+        The groups that the segments were cut out of, the page first; none where the engine knows
+        no hierarchy.
     """
 
     segments: tuple[Segment, ...]
+    groups: tuple[Group, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form of the page and its segments (see the documentation)."""
@@ -63,6 +68,10 @@ class Analysis(Findings):
             "rendered": self.rendered,
             "main_text": self.main_text,
             "segments": self._segments(),
+            "groups": [
+                {"id": group.id, "parent": group.parent, "cut": group.cut, "box": list(group.box)}
+                for group in self.groups
+            ],
         }
 
     def _segments(self) -> list[dict[str, Any]]:
@@ -185,6 +194,7 @@ def analyze(
         page_words=page_words(tree, page.segments, page.words)
         + (0 if len(templates.main) else found.words),
         segments=page.segments,
+        groups=page.groups,
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
         fingerprint=fingerprint_of(tree, templates.main, told, page.words).to_bytes(),

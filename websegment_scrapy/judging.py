@@ -17,8 +17,10 @@ from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode, refuse_other_formats
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.words import words_by_node
-from websegment_scrapy.segment.registry import LEARNED
-from websegment_scrapy.segment.segments import Segment, describe_segments, relabel
+from websegment_scrapy.segment.hierarchy import Group, partition_page, with_groups
+from websegment_scrapy.segment.informative import mark_informative
+from websegment_scrapy.segment.registry import LEARNED, STRUCTURED
+from websegment_scrapy.segment.segments import Segment, describe_segments
 from websegment_scrapy.template.hashes import HashedNodes, hash_nodes
 from websegment_scrapy.text.main_text import assign_roles, largest_segment, roles_by_templateness
 
@@ -49,9 +51,9 @@ class JudgedPage:
         The page, and which of its text is main text.
     hashed
         The hashes of its nodes, if they were needed.
-    labels, segments, words, reader
-        The segment of each leaf, all segments, the words of each text node, and what reads leaves;
-        empty when nobody segmented it.
+    labels, segments, groups, words, reader
+        The segment of each leaf, all segments, the groups that they were cut out of, the words of
+        each text node, and what reads leaves; empty when nobody segmented it.
     """
 
     tree: PageTree
@@ -59,6 +61,7 @@ class JudgedPage:
     hashed: HashedNodes | None
     labels: NDArray[np.int32]
     segments: tuple[Segment, ...]
+    groups: tuple[Group, ...]
     words: dict[int, list[str]]
     reader: Reader | None
 
@@ -90,18 +93,20 @@ def judge_page(
     hashed = hash_nodes(tree) if parts or site is not None else None
     labels, words = np.zeros(0, dtype=np.int32), dict[int, list[str]]()
     segments: tuple[Segment, ...] = ()
+    groups: tuple[Group, ...] = ()
     reader = None
     if segmenter is not None:
-        labels = relabel(np.asarray(segmenter.segment(tree), dtype=np.int32))
+        labels, partition = partition_page(tree, segmenter)
         words, reader = words_by_node(tree), Reader(tree)
-        segments = describe_segments(tree, labels, words, reader)
+        segments = mark_informative(describe_segments(tree, labels, words, reader))
+        segments, groups = with_groups(tree, segments, partition)
     if main_text == LARGEST:
         segments = assign_roles(segments)
         templates = largest_segment(tree, segments, site, hashed)
     else:
         templates = page_templates(tree, main_text, url=url, site=site, hashed=hashed, model=model)
         segments = roles_by_templateness(tree, segments, templates)
-    return JudgedPage(tree, templates, hashed, labels, segments, words, reader)
+    return JudgedPage(tree, templates, hashed, labels, segments, groups, words, reader)
 
 
 def model_name(main_text: str, engine: str, layout: LayoutKind) -> str:
@@ -118,6 +123,8 @@ def model_name(main_text: str, engine: str, layout: LayoutKind) -> str:
         return shipped_name("content", "any")
     if main_text == "pagelevel" or engine == "pagelevel":
         return shipped_name("templates", layout)
+    if engine in STRUCTURED:
+        return shipped_name("wps", layout)
     return shipped_name("segmentation", layout) if engine in LEARNED else ""
 
 

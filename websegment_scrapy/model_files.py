@@ -60,10 +60,18 @@ class ModelFormat:
         Of the files, and of the command ``websegment train NAME`` that makes them.
     fixed
         Entries of the JSON file that must be this version's own: versions, names of features.
+    command
+        What is trained instead of NAME, where one command makes several kinds of models.
     """
 
     name: str
     fixed: Mapping[str, Any]
+    command: str = ""
+
+    @property
+    def training(self) -> str:
+        """The command that makes the files."""
+        return f"'websegment train {self.command or self.name}'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,15 +141,14 @@ def read_model(
     ``make`` gets the JSON file's entries and the arrays.
     """
     path = folder / f"{form.name}-{layout}.json"
-    again = f"make it again with 'websegment train {form.name}'"
+    again = f"make it again with {form.training}"
     try:
         description = json.loads(path.read_text("utf-8"))
         with np.load(path.with_suffix(".npz"), allow_pickle=False) as stored:
             arrays = dict(stored)
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"the model {str(path)!r} cannot be read ({error}): make it with "
-            f"'websegment train {form.name}'"
+            f"the model {str(path)!r} cannot be read ({error}): make it with {form.training}"
         ) from None
     for name, known in form.fixed.items():
         if description.get(name) != known:

@@ -40,9 +40,9 @@ def add_parser(
     kinds = parser.add_subparsers(metavar="WHAT", required=True)
     segmentation = kinds.add_parser(
         "segmentation",
-        help="models of gcuts and cclus",
-        description="Train the models of gcuts and cclus on the labelled pages, one for rendered "
-        "and one for static layout.",
+        help="models of gcuts, cclus and wps",
+        description="Train the models of gcuts, cclus and wps on the labelled pages, of each one "
+        "for rendered and one for static layout.",
     )
     _add_common(segmentation)
     segmentation.set_defaults(run=run_segmentation)
@@ -104,6 +104,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 def run_segmentation(args: argparse.Namespace) -> int:
     """Train and write the models; 1 if a page could not be used."""
     from websegment_scrapy.learn.segmentation import train
+    from websegment_scrapy.learn.wps import train_wps
     from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     output = _folder(args)
@@ -113,7 +114,8 @@ def run_segmentation(args: argparse.Namespace) -> int:
         for layout in layouts:
             examples, errors = _examples(pages, render=layout == "rendered", args=args)
             failed |= _told(errors)
-            _say_written(train(examples, layout).save(output))
+            for model in (train(examples, layout), train_wps(examples, layout)):
+                _say_written(model.save(output))
     return 1 if failed else 0
 
 
@@ -189,7 +191,7 @@ def _examples(
     pages: list[LabelledPage], *, render: bool, args: argparse.Namespace
 ) -> tuple[list[Example], dict[str, str]]:
     from websegment_scrapy.evaluate.folds import labelled_example
-    from websegment_scrapy.evaluate.segmentation import GoldTask
+    from websegment_scrapy.evaluate.segmentation import gold_task
     from websegment_scrapy.measure.documents import Documents
 
     examples: list[Example] = []
@@ -201,8 +203,7 @@ def _examples(
             except AnalysisError as error:
                 errors[page.name] = str(error)
                 continue
-            task = GoldTask(html, frozenset(page.blocks), (), "text", render)
-            example = labelled_example(page.name, task)
+            example = labelled_example(page.name, gold_task(page, html, rendered=render))
             if len(example.gold) > 1 and (example.gold >= 0).any():
                 examples.append(example)
             else:

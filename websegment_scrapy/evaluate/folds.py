@@ -2,14 +2,13 @@
 
 Every labelled page is of another site, so folds of pages are folds of sites. The metric, ``V``, the
 trees, λ and the thresholds are all chosen on the pages of the other folds
-(``learn/segmentation.py``).
+(``learn/segmentation.py``), and so are the weights of WPS (``learn/wps.py``).
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from websegment_scrapy.evaluate.segmentation import (
     CurvePoint,
     GoldTask,
     PageLabels,
+    block_numbers,
     label_page,
 )
 from websegment_scrapy.measure.metrics import adjusted_rand_index, normalised_mutual_information
@@ -28,7 +28,7 @@ from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import build_energy, weigh
 from websegment_scrapy.segment.expansion import minimise
-from websegment_scrapy.segment.registry import with_model
+from websegment_scrapy.segment.registry import STRUCTURED, with_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.measure.report import Progress
+    from websegment_scrapy.segment.base import Segmenter
     from websegment_scrapy.segment.model import SegmentationModel
 
 __all__ = ["CURVES", "cross_validate", "labelled_example"]
@@ -66,11 +67,12 @@ def labelled_example(name: str, task: GoldTask) -> Example:
     from websegment_scrapy.learn.examples import make_example
 
     tree = build_tree(task.html, attributes=(WSID,))
-    number = {block: position for position, block in enumerate(sorted(task.blocks))}
+    number = block_numbers(task.blocks)
     labelled = np.full(len(tree), -1, dtype=np.int32)
     for node, block in tree.attributes[WSID].items():
         labelled[node] = number.get(block, -1)
-    return make_example(name, tree, labelled)
+    types = {number[block]: kind for block, kind in task.types.items()}
+    return make_example(name, tree, labelled, types)
 
 
 def cross_validate(
@@ -117,16 +119,23 @@ def cross_validate(
 def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
     """Train on one side and segment the other; runs in a process of its own."""
     from websegment_scrapy.learn.segmentation import train
+    from websegment_scrapy.learn.wps import train_wps
 
     examples = [labelled_example(name, page) for name, page in task.train.items()]
     examples = [example for example in examples if len(example.gold) > 1]
     layout = examples[0].tree.layout
     engines = sorted({name for page in task.test.values() for name in page.engines})
-    model = train(examples, layout, engines=engines)
-    engine_of = partial(with_model, model=model)
+    cuts = [name for name in engines if name not in STRUCTURED]
+    model = train(examples, layout, engines=cuts) if cuts else None
+    structured = [name for name in engines if name in STRUCTURED]
+    wps = train_wps(examples, layout, engines=structured) if structured else None
+
+    def engine_of(name: str) -> Segmenter:
+        return with_model(name, wps if name in STRUCTURED else model)
+
     labels = {name: label_page(page, engine_of) for name, page in task.test.items()}
     curve: Curve = {}
-    if task.curves:
+    if task.curves and model is not None:
         for engine in engines:
             if engine in CURVES:
                 curve[engine] = {value: [] for value in CURVES[engine]}

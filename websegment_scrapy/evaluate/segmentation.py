@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from websegment_scrapy.evaluate.informative import (
+    InformativeScores,
+    informative_gold,
+    score_informative,
+)
 from websegment_scrapy.evaluate.segmentation_result import (
     CurvePoint,
     SegmentationResult,
@@ -25,9 +30,10 @@ from websegment_scrapy.measure.documents import Documents
 from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.registry import LEARNED, get_engine
+from websegment_scrapy.segment.segments import relabel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -45,8 +51,10 @@ __all__ = [
     "GoldTask",
     "PageLabels",
     "SegmentationResult",
+    "block_numbers",
     "evaluate_segmentation",
     "gold_segments",
+    "gold_task",
     "label_page",
 ]
 
@@ -56,13 +64,17 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class GoldTask:
-    """A labelled page to measure; what a worker process gets."""
+    """A labelled page to measure; what a worker process gets.
+
+    ``types`` gives the type of each of its blocks, where it is known.
+    """
 
     html: str | bytes | Captured
     blocks: frozenset[str]
     engines: tuple[str, ...]
     leaves: Leaves
     rendered: bool
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +87,7 @@ class PageLabels:
     gold: NDArray[np.int32]
     found: dict[str, NDArray[np.int32]]
     milliseconds: dict[str, float]
+    informative: dict[str, InformativeScores] = field(default_factory=dict)
 
 
 def evaluate_segmentation(
@@ -136,7 +149,7 @@ def evaluate_segmentation(
                 except AnalysisError as error:
                     yield error
                 else:
-                    kept[page.name] = GoldTask(html, frozenset(page.blocks), others, leaves, render)
+                    kept[page.name] = gold_task(page, html, others, leaves, rendered=render)
                     yield kept[page.name]
 
     labelled: dict[str, PageLabels] = {}
@@ -166,11 +179,27 @@ def evaluate_segmentation(
     return SegmentationResult(render, leaves, folds, results, measured, failed, points)
 
 
+def gold_task(
+    page: LabelledPage,
+    html: bytes | Captured,
+    engines: tuple[str, ...] = (),
+    leaves: Leaves = "text",
+    *,
+    rendered: bool,
+) -> GoldTask:
+    """Put a labelled page and its document together."""
+    types = {block: kind for block, (_, kind) in page.blocks.items()}
+    return GoldTask(html, frozenset(page.blocks), engines, leaves, rendered, types)
+
+
 def _joined(one: PageLabels, two: PageLabels, engines: Sequence[str]) -> PageLabels:
     """Put the results of two groups of engines on one page together, in the order asked for."""
     found, times = {**one.found, **two.found}, {**one.milliseconds, **two.milliseconds}
     return PageLabels(
-        one.gold, {name: found[name] for name in engines}, {name: times[name] for name in engines}
+        one.gold,
+        {name: found[name] for name in engines},
+        {name: times[name] for name in engines},
+        {**one.informative, **two.informative},
     )
 
 
@@ -187,24 +216,33 @@ def label_page(task: GoldTask, engine_of: Callable[[str], Segmenter] = get_engin
         counts &= tree.is_text[tree.leaves]
     if not counts.any():
         raise AnalysisError(f"no {task.leaves} leaf lies in a labelled block")
-    found, milliseconds = {}, {}
+    number = block_numbers(task.blocks)
+    types = {number[block]: kind for block, kind in task.types.items()}
+    content = informative_gold(tree, gold, counts, types)
+    found, milliseconds, informative = {}, {}, {}
     for name in task.engines:
         engine = engine_of(name)
         start = time.process_time()
         labels = engine.segment(tree)
         milliseconds[name] = 1000 * (parsing + time.process_time() - start)
         found[name] = labels[counts]
-    return PageLabels(gold[counts], found, milliseconds)
+        informative[name] = score_informative(tree, relabel(labels), content)
+    return PageLabels(gold[counts], found, milliseconds, informative)
+
+
+def block_numbers(blocks: frozenset[str]) -> dict[str, int]:
+    """Return a number for each block of a page, in the order of their ids."""
+    return {name: position for position, name in enumerate(sorted(blocks))}
 
 
 def gold_segments(tree: PageTree, blocks: frozenset[str]) -> NDArray[np.int32]:
-    """Return for each leaf the node of its nearest labelled ancestor, or -1.
+    """Return for each leaf the number of its nearest labelled ancestor, or -1.
 
     Every element of a labelled page has a ``data-wsid``; only those in ``blocks`` are labelled.
     An element that the parser split in two (tag soup) keeps its id, so the parts are one segment.
     """
     wsid = tree.attributes[WSID]
-    number = {name: position for position, name in enumerate(sorted(blocks))}
+    number = block_numbers(blocks)
     nearest = np.full(len(tree), -1, dtype=np.int32)
     for node, parent in enumerate(tree.parent.tolist()):
         own = number.get(wsid.get(node, ""), -1)

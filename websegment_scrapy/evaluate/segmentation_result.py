@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from websegment_scrapy.evaluate.informative import (
+    InformativeScores,
+    InformativeShares,
+    informative_shares,
+    informative_table,
+)
 from websegment_scrapy.evaluate.published import SEGMENTATION
 from websegment_scrapy.measure.metrics import (
     Interval,
@@ -47,6 +53,7 @@ class PageScores:
     ari: dict[str, float]
     nmi: dict[str, float]
     milliseconds: dict[str, float]
+    informative: dict[str, InformativeScores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,8 @@ class EngineResult:
     """One engine over all measured pages.
 
     ``difference`` is the paired difference of ARI to the first engine; ``poor`` and ``good`` are
-    the shares of pages with an ARI under 0.3 and over 0.6.
+    the shares of pages with an ARI under 0.3 and over 0.6; ``informative`` says how often the
+    informative segment was found.
     """
 
     engine: str
@@ -73,6 +81,7 @@ class EngineResult:
     poor: float
     good: float
     milliseconds: float
+    informative: InformativeShares | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,7 @@ class SegmentationResult:
             f"{len(self.pages)} labelled pages, {kind}, {self.leaves} leaves; mean over pages, "
             "median CPU ms from HTML to labels" + self._learned(),
             text_table(header, rows),
+            *informative_table({each.engine: each.informative for each in self.engines}),
             "Published, each on its own pages:",
             text_table(
                 ("method", "ARI", "NMI", f"< {POOR}", f"> {GOOD}", "source"),
@@ -144,6 +154,7 @@ def score_page(page: PageLabels) -> PageScores:
         ari={name: adjusted_rand_index(page.gold, labels) for name, labels in found},
         nmi={name: normalised_mutual_information(page.gold, labels) for name, labels in found},
         milliseconds=page.milliseconds,
+        informative=page.informative,
     )
 
 
@@ -158,6 +169,9 @@ def engine_result(engine: str, first: str, pages: Sequence[PageScores]) -> Engin
         poor=float((ari < POOR).mean()),
         good=float((ari > GOOD).mean()),
         milliseconds=float(np.median([page.milliseconds[engine] for page in pages])),
+        informative=informative_shares(
+            [page.informative[engine] for page in pages if engine in page.informative]
+        ),
     )
 
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from websegment_scrapy.learn.metric import LEAVES_PER_PAGE, Triplets
+from websegment_scrapy.measure.informative import gold_informative
 from websegment_scrapy.page.subtrees import path_sums, range_sums, uniform_ranges
 from websegment_scrapy.segment.costs import Measures, RowScores, measure_page
 from websegment_scrapy.segment.features import METRIC_FEATURES
 from websegment_scrapy.segment.pair_features import PairMeasure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
@@ -46,6 +49,8 @@ class Example:
         Rows with at least one leaf that is in a segment; the others teach nothing.
     counted
         Leaves that are measured: text in a segment.
+    informative
+        The informative segment (`measure.informative`), -1 if there is none or nobody knows.
     """
 
     name: str
@@ -57,9 +62,15 @@ class Example:
     is_uniform: NDArray[np.bool_]
     known: NDArray[np.bool_]
     counted: NDArray[np.bool_]
+    informative: int
 
 
-def make_example(name: str, tree: PageTree, labelled: NDArray[np.int32]) -> Example:
+def make_example(
+    name: str,
+    tree: PageTree,
+    labelled: NDArray[np.int32],
+    types: Mapping[int, str] | None = None,
+) -> Example:
     """Prepare a labelled page.
 
     Parameters
@@ -70,6 +81,8 @@ def make_example(name: str, tree: PageTree, labelled: NDArray[np.int32]) -> Exam
         The page, with two leaves or more.
     labelled
         For each node the number of the block that it is itself marked as, or -1.
+    types
+        The type of each block, if they are known.
     """
     measures = measure_page(tree)
     skeleton = measures.features.skeleton
@@ -93,6 +106,7 @@ def make_example(name: str, tree: PageTree, labelled: NDArray[np.int32]) -> Exam
         is_uniform=uniform_ranges(gold, skeleton.low, skeleton.high),
         known=range_sums(gold >= 0, skeleton.low, skeleton.high) > 0,
         counted=(gold >= 0) & (tree.is_text[tree.leaves]),
+        informative=gold_informative(gold, measures.features.leaf.values["words"], types or {}),
     )
 
 

@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from websegment_scrapy.segment.model import SegmentationModel
+    from websegment_scrapy.segment.wps_model import WpsModel
 
-__all__ = ["ENTRY_POINT_GROUP", "LEARNED", "engine_names", "get_engine", "with_model"]
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "LEARNED",
+    "STRUCTURED",
+    "engine_names",
+    "get_engine",
+    "with_model",
+]
 
 ENTRY_POINT_GROUP = "websegment_scrapy.engines"
 
-LEARNED = frozenset({"cclus", "cclus-nl", "gcuts", "gcuts-nl", "gcuts-np"})
+STRUCTURED = frozenset({"wps-margin", "wps-slack"})
+"""Engines with a `WpsModel`."""
+
+LEARNED = frozenset({"cclus", "cclus-nl", "gcuts", "gcuts-nl", "gcuts-np"}) | STRUCTURED
 """Engines with a model; the variants without learning have their λ or threshold from it."""
 
 _BUILT_IN = {
@@ -42,6 +53,8 @@ _BUILT_IN = {
     "pagelevel": "page_level:PageLevel",
     "taggap": "baselines:TagGap",
     "wordwrap": "baselines:WordWrap",
+    "wps-margin": "wps:StructuredPrediction",
+    "wps-slack": "wps:StructuredPrediction.slack",
 }
 """Module of this folder, and in it what makes the engine."""
 
@@ -67,8 +80,8 @@ def get_engine(name: str) -> Segmenter:
     raise UnknownEngine(f"there is no engine {name!r}: known are {', '.join(engine_names())}")
 
 
-def with_model(name: str, model: SegmentationModel) -> Segmenter:
-    """Return the engine of that name, with another model if it has one."""
+def with_model(name: str, model: SegmentationModel | WpsModel | None) -> Segmenter:
+    """Return the engine of that name, with another model of its kind if it has one."""
     engine: Any = get_engine(name)
     found: Segmenter = replace(engine, model=model) if name in LEARNED else engine
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["MOSTLY_LINKS", "Role", "Segment", "describe_segments", "relabel"]
+__all__ = ["MOSTLY_LINKS", "Role", "Segment", "describe_segments", "relabel", "union_box"]
 
 Role = Literal["main", "navigation", "header", "footer", "links", "other"]
 
@@ -50,6 +50,10 @@ class Segment:
         Its text in reading order.
     leaves
         Positions of its leaves among ``tree.leaves``.
+    parent
+        The group that it was cut out of (`hierarchy.Group`), if the engine knows.
+    informative
+        Whether it is the one that presents the major information of the page.
     """
 
     id: int
@@ -62,6 +66,8 @@ class Segment:
     links: int
     text: str
     leaves: NDArray[np.int32]
+    parent: int | None = None
+    informative: bool = False
 
     @property
     def is_mostly_links(self) -> bool:
@@ -70,7 +76,7 @@ class Segment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (see the documentation)."""
-        names = ("id", "role", "templateness", "xpaths", "box", "words", "links", "text")
+        names = "id role templateness xpaths box words links text parent informative".split()
         values = {name: getattr(self, name) for name in names}
         return values | {"xpaths": list(self.xpaths), "box": list(self.box)}
 
@@ -127,6 +133,11 @@ def describe_segments(
             )
         )
     return tuple(found)
+
+
+def union_box(tree: PageTree, leaves: NDArray[np.int32]) -> tuple[int, int, int, int]:
+    """Return the smallest box around some leaves."""
+    return _union_boxes(tree, leaves, np.zeros(1, dtype=np.int64))[0]
 
 
 def _union_boxes(
