@@ -148,7 +148,7 @@ def test_pages_without_an_informative_segment_have_the_loss_1() -> None:
 
 def test_the_informative_segment_has_half_of_the_words() -> None:
     gold = np.array([0, 0, 1, 1, 2, -1], dtype=np.int32)
-    words = np.array([30.0, 30, 10, 10, 500, 9])
+    words = np.array([30.0, 30, 10, 10, 9, 9])
     assert gold_informative(gold, words, {0: "Article", 1: "Content", 2: "LinkList"}) == 0
     assert gold_informative(gold, words, {0: "Menu", 1: "Content"}) == 1
     assert gold_informative(gold, words / 4, {0: "Menu", 1: "Content"}) == -1  # too few words
@@ -158,6 +158,8 @@ def test_the_informative_segment_has_half_of_the_words() -> None:
     types = {0: "Article", 1: "Article", 2: "Article"}
     assert gold_informative(gold, words, types) == -1  # an index page
     assert gold_informative(gold, words, {}) == -1
+    words[2:5] = 10, 10, 500
+    assert gold_informative(gold, words, {0: "Article", 1: "Content"}) == -1  # less than a fifth
 
 
 def test_an_informative_segment_is_found_whole_and_alone() -> None:
