@@ -107,6 +107,8 @@ def test_the_json_form_has_exactly_the_promised_keys() -> None:
         "title",
         "rendered",
         "main_text",
+        "page_type",
+        "page_type_probability",
         "segments",
         "groups",
         "leaves",

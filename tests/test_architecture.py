@@ -16,7 +16,7 @@ PACKAGE = Path(websegment_scrapy.__file__).parent
 MAP = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
 FOREIGN = {"scrapy", "scrapy_playwright", "playwright", "sqlalchemy", "twisted"}
 
-CORE = ("page", "template", "content", "segment", "text", "dedup")
+CORE = ("page", "template", "content", "segment", "text", "page_types", "dedup")
 """The way of a page."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "content": {"model_files", "trees", "page", "template"},
     "segment": {"exceptions", "model_files", "trees", "page", "template"},
     "text": {"exceptions", "page", "template", "content", "segment"},
+    "page_types": {"model_files", "trees", "page", "content"},
     "dedup": {"page"},
     "judging": {"model_files", *CORE},
     "findings": {"template", "dedup"},

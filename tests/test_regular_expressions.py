@@ -64,6 +64,12 @@ CASES: dict[str, Case] = {
     "text.title._SEPARATOR": case(
         " ", " | ", " |", "|", ("a", " ", "a"), "  -", " - ", " : ", "\u00bb ", "\t\n", how="split"
     ),
+    "page.told._TYPE": case(
+        '"@type"', ('"@type"', " ", "x"), ('"@type":', " ", "x"), '"@type":[', '"@type":["a",',
+        ('"@type":"', "a", ""), ('"@type":[', "a", ""), how="findall",
+    ),
+    "page.told._TYPE_NAME": case(*WORDS, how="findall"),
+    "page_types.terms._DIGIT": case("1", "a", how="sub"),
     "keeper.addresses._NAME": case("a", ".", "a.", "-", ("a", "-", ""), how="fullmatch"),
     "page.walk._HIDING_STYLE": case(
         "display", "display ", "display:", ("display", " ", ""), ("display:", " ", "x"),

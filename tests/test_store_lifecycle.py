@@ -76,7 +76,8 @@ def test_two_stores_are_merged(store: Store, tmp_path: Path) -> None:
     contents = {A: words_of(1), B: words_of(1, start=10), C: words_of(2)}
     with Store.open(f"sqlite:///{tmp_path}/other.db", recipe=MINHASH) as other:
         other.decide(record(A, words_of(3), crawl="other"))
-        other.decide(record(B, contents[B], crawl="other", title="B"))
+        typed = {"page_type": "forum", "page_type_probability": 0.5}
+        other.decide(record(B, contents[B], crawl="other", title="B", **typed))
         other.decide(PageRecord(url=D, error="timed out", crawl="other"))
         store.decide(record(A, contents[A], crawl="own"))
         store.decide(record(C, contents[C], crawl="own"))
@@ -88,6 +89,7 @@ def test_two_stores_are_merged(store: Store, tmp_path: Path) -> None:
     told = story(store, B)
     assert told is not None
     assert (told.page.decision, told.page.duplicate_of, told.page.title) == ("duplicate", A, "B")
+    assert (told.page.page_type, told.page.page_type_probability) == ("forum", 0.5)
     assert ("other", "new") in [(visit.crawl, visit.decision) for visit in told.visits]
 
 

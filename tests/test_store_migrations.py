@@ -150,6 +150,8 @@ def test_a_database_of_version_1_is_migrated_with_its_data(old_url: str) -> None
             ("two", "unchanged"),
         ]
         assert query(store, "SELECT name FROM crawls ORDER BY id") == [("one",), ("two",)]
+        assert (told.page.page_type, told.page.page_type_probability) == (None, None)
+        assert found.page_types == {}
         assert store.decide(record("http://example.com/d", words_of(1))).duplicate_of == A
         assert store.decide(record(B, words_of(1))).kind == "unchanged"
         assert integrity(store) == []

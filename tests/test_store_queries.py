@@ -92,6 +92,47 @@ def test_a_story_tells_all_visits(filled: Store) -> None:
     assert story(filled, "http://never.example/") is None
 
 
+def test_types_of_pages_are_kept_and_counted(filled: Store) -> None:
+    assert summary(filled).page_types == {}
+    for number, name in enumerate(["forum", "article", "forum", "article", "product", "forum"]):
+        filled.decide(
+            record(
+                f"http://{'ab'[number % 2]}.example/{number}",
+                words_of(20 + number),
+                page_type=name,
+                page_type_probability=0.5 + number / 100,
+            )
+        )
+    assert list(summary(filled).page_types.items()) == [
+        ("forum", 3),
+        ("article", 2),
+        ("product", 1),
+    ]
+    of_host = {row.host: row.page_types for row in sites(filled)}
+    assert of_host["a.example"] == {"forum": 2, "product": 1}
+    assert of_host["b.example"] == {"article": 2, "forum": 1}
+    assert of_host["c.example"] == {}
+    (page,) = [page for page in pages(filled) if page.url == "http://a.example/2"]
+    assert (page.page_type, page.page_type_probability) == ("forum", pytest.approx(0.52))
+    assert next(pages(filled)).page_type is None
+
+
+def test_a_revisit_brings_the_type_and_a_failed_one_leaves_it(filled: Store) -> None:
+    def found() -> tuple[str | None, float | None]:
+        told = story(filled, A)
+        assert told is not None
+        return told.page.page_type, told.page.page_type_probability
+
+    typed = {"page_type": "article", "page_type_probability": 0.75}
+    assert filled.decide(record(A, words_of(1), **typed)).kind == "unchanged"
+    assert found() == ("article", 0.75)
+    assert filled.decide(PageRecord(url=A, error="timed out")).kind == "failed"
+    assert found() == ("article", 0.75)
+    assert filled.decide(record(A, words_of(5), page_type="forum")).kind == "changed"
+    assert found() == ("forum", None)
+    assert integrity(filled) == []
+
+
 def test_pairs_and_pages_list_everything(filled: Store) -> None:
     assert list(pairs(filled)) == [PairRow(B, A, A, 1.0)]
     assert [page.url for page in pages(filled)] == [A, B, C, D, E]

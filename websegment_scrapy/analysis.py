@@ -18,6 +18,8 @@ from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
+from websegment_scrapy.page_types.model import shipped_type_model
+from websegment_scrapy.page_types.terms import page_terms
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.template.hashes import describe_parts
 from websegment_scrapy.template.repeated import outline_of
@@ -67,6 +69,8 @@ class Analysis(Findings):
             "title": self.title,
             "rendered": self.rendered,
             "main_text": self.main_text,
+            "page_type": self.page_type,
+            "page_type_probability": self.page_type_probability,
             "segments": self._segments(),
             "groups": [
                 {"id": group.id, "parent": group.parent, "cut": group.cut, "box": list(group.box)}
@@ -183,6 +187,10 @@ def analyze(
         text, alone = dossier.text(site), dossier.text(None)
         told = dossier.told
     found = signature_of(text, RECIPES[signature])
+    kind = None
+    if templates.kept.any() or told:
+        terms = page_terms(tree, page.words, templates.kept, url)
+        kind = shipped_type_model().classify(terms)
     return AnalyzedPage(
         url=url,
         title=page_title(tree, page.reader),
@@ -201,6 +209,8 @@ def analyze(
         parts=describe_parts(tree, page.hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),
+        page_type=kind.name if kind else None,
+        page_type_probability=kind.probability if kind else None,
         tree=tree,
         labels=page.labels,
         templates=None if main_text == LARGEST else templates,

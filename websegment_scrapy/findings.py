@@ -49,6 +49,9 @@ class Findings:
         for a page that would take too much (`text.dossier`).
     document_hash
         16 bytes that are equal for documents of the same bytes.
+    page_type, page_type_probability
+        Its functional type (`page_types`) by the page alone, and how probable that is; ``None`` for
+        a page that has no main text by itself.
     """
 
     url: str
@@ -65,6 +68,8 @@ class Findings:
     parts: PageParts | None = None
     dossier: bytes | None = None
     document_hash: bytes = b""
+    page_type: str | None = None
+    page_type_probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

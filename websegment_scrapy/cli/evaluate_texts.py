@@ -17,11 +17,18 @@ from websegment_scrapy.exceptions import ConfigError
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_parsers", "run_extraction", "run_signatures", "run_sites", "run_templates"]
+__all__ = [
+    "add_parsers",
+    "run_extraction",
+    "run_signatures",
+    "run_sites",
+    "run_templates",
+    "run_types",
+]
 
 
 def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``extraction``, ``templates``, ``sites`` and ``signatures``."""
+    """Add ``extraction``, ``types``, ``templates``, ``sites`` and ``signatures``."""
     extraction = kinds.add_parser(
         "extraction",
         help="main texts against those that people marked",
@@ -43,6 +50,26 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="folds of hosts of wcxb_dev (default: %(default)s)",
     )
     extraction.set_defaults(run=run_extraction)
+    types = kinds.add_parser(
+        "types",
+        help="types of pages against those that people gave them",
+        description="F1 of the types of pages on wcxb_dev, by host: a model is trained for each "
+        "fold, of the types and of the main texts. Beside it the same classifier on the full text, "
+        "on what PageLevel leaves of it, and on our main text. That takes a while. One process.",
+    )
+    add_data(types)
+    add_limit(types, "pages")
+    add_json(types)
+    dealt = types.add_mutually_exclusive_group()
+    dealt.add_argument(
+        "--folds", type=int, default=5, metavar="N", help="folds of hosts (default: %(default)s)"
+    )
+    dealt.add_argument(
+        "--aside",
+        action="store_true",
+        help="judge only the fifth of the hosts on which nothing was chosen, from the others",
+    )
+    types.set_defaults(run=run_types)
     templates = kinds.add_parser(
         "templates",
         help="template words and links found by PageLevel",
@@ -91,8 +118,7 @@ def run_extraction(args: argparse.Namespace) -> int:
     from websegment_scrapy.measure.datasets import CONTENT_SETS, content_pages, data_directory
 
     check_limit(args)
-    if args.folds < 2:
-        raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
+    _check_folds(args)
     data, results = data_directory(args.data), []
     # All are opened before anything is measured: one that is missing is said at once.
     sets = {name: content_pages(data, name) for name in args.sets or CONTENT_SETS}
@@ -112,6 +138,25 @@ def run_extraction(args: argparse.Namespace) -> int:
         args.json, [result.table() for result in results], [each.to_dict() for each in results]
     )
     return 0
+
+
+def run_types(args: argparse.Namespace) -> int:
+    """Measure the types of pages."""
+    from websegment_scrapy.evaluate.extraction import TRAINING_SET
+    from websegment_scrapy.evaluate.page_types import evaluate_types
+    from websegment_scrapy.measure.datasets import content_pages, data_directory
+
+    check_limit(args)
+    _check_folds(args)
+    pages = list(islice(content_pages(data_directory(args.data), TRAINING_SET), args.limit))
+    result = evaluate_types(pages, folds=args.folds, aside=args.aside, progress=progress)
+    write_results(args.json, [result.table()], result.to_dict())
+    return 0
+
+
+def _check_folds(args: argparse.Namespace) -> None:
+    if args.folds < 2:
+        raise ConfigError(f"--folds is {args.folds}: it takes at least 2")
 
 
 def run_templates(args: argparse.Namespace) -> int:

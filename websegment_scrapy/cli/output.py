@@ -154,13 +154,15 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items())
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _safe_cell(value: object) -> str:
     """Return a cell of CSV that a spreadsheet and a terminal take for a text."""
     cell = _cell(value)
-    if not isinstance(value, str):
+    if not isinstance(value, str | dict):
         return cell
     is_formula = _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return ("'" if is_formula else "") + printable_text(cell, terminal=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.model_files import LayoutKind
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["add_parser", "run_content", "run_segmentation", "run_templates"]
+__all__ = ["add_parser", "run_content", "run_segmentation", "run_templates", "run_types"]
 
 MODELS = Path(__file__).parent.parent / "models"
 LAYOUTS: tuple[LayoutKind, ...] = ("rendered", "static")
@@ -77,6 +77,15 @@ def add_parser(
     add_data(content)
     _add_folder(content)
     content.set_defaults(run=run_content)
+    types = kinds.add_parser(
+        "types",
+        help="the model of the types of pages",
+        description="Train the model that tells articles, forums, products and other types of "
+        "pages apart, on pages of known types (wcxb_dev); it serves rendered and plain pages.",
+    )
+    add_data(types)
+    _add_folder(types)
+    types.set_defaults(run=run_types)
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
@@ -168,6 +177,17 @@ def run_content(args: argparse.Namespace) -> int:
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     examples = [example for example in content_examples(pages, progress) if example is not None]
     _say_written(train_content(examples, progress=progress).save(_folder(args)))
+    return 0
+
+
+def run_types(args: argparse.Namespace) -> int:
+    """Train and write the model of the types of pages."""
+    from websegment_scrapy.evaluate.extraction import TRAINING_SET
+    from websegment_scrapy.learn.page_types import TermTable, train_types, type_examples
+    from websegment_scrapy.measure.datasets import content_pages, data_directory
+
+    pages = list(content_pages(data_directory(args.data), TRAINING_SET))
+    _say_written(train_types(TermTable(type_examples(pages, progress))).save(_folder(args)))
     return 0
 
 

@@ -31,6 +31,8 @@ RESULT_FIELDS = (
     "main_text",
     "words",
     "page_words",
+    "page_type",
+    "page_type_probability",
     "engine",
     "rendered",
     "render_error",

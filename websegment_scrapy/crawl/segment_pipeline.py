@@ -31,6 +31,18 @@ __all__ = ["SegmentPipeline"]
 
 logger = logging.getLogger(__name__)
 
+_FOUND = (
+    "main_text",
+    "title",
+    "words",
+    "page_words",
+    "page_type",
+    "page_type_probability",
+    "engine",
+    "rendered",
+)
+"""What an item gets of the analysis as it is."""
+
 
 class SegmentPipeline:
     """Item pipeline that analyses the page an item came from, in a worker process.
@@ -42,8 +54,9 @@ class SegmentPipeline:
     Request meta: ``{"websegment": {"skip": True}}`` passes the response's items on untouched.
 
     Writes to the item's result field: ``url``, ``main_text``, ``title``, ``words``, ``page_words``,
-    ``engine``, ``rendered``, ``render_error``, ``segments`` and, when the page could not be
-    analysed, ``reason``. What is no page (JSON, a feed, an image, …) gets the reason only.
+    ``page_type``, ``page_type_probability``, ``engine``, ``rendered``, ``render_error``,
+    ``segments`` and, when the page could not be analysed, ``reason``. What is no page (JSON, a
+    feed, an image, …) gets the reason only.
 
     What the page's site repeats is asked from the store of ``DedupPipeline``; without that, a page
     is judged alone.
@@ -186,8 +199,7 @@ class SegmentPipeline:
             return values | {"reason": outcome.reason, "engine": None}
         if isinstance(outcome, str):
             return values | {"reason": outcome}
-        names = ("main_text", "title", "words", "page_words", "engine", "rendered")
-        values |= {name: getattr(outcome, name) for name in names}
+        values |= {name: getattr(outcome, name) for name in _FOUND}
         if self.with_segments:
             values["segments"] = outcome.segments_for_item()
         return values

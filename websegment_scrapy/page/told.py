@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BODY", "told_texts"]
+__all__ = ["BODY", "told_texts", "told_types"]
 
 BODY = "articleBody"
 KEYS = (BODY, "description", "text", "reviewBody")
@@ -25,6 +25,8 @@ MAX_CHARACTERS = 1_000_000
 
 _CHARACTERS = rf'(?=(?:[^"\\]|\\.){{{MIN_CHARACTERS}}})((?:[^"\\]++|\\.)*+)'
 _TEXT = re.compile(rf'"({"|".join(KEYS)})"\s*+:\s*+"{_CHARACTERS}"')
+_TYPE = re.compile(r'"@type"\s*+:\s*+(?:"(\w{1,40})"|\[([^\[\]]{1,200})\])')
+_TYPE_NAME = re.compile(r"\w{1,40}+")
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LONG_NUMBER = re.compile(r"&#[0-9]{8,}+;?+")
@@ -43,6 +45,20 @@ def told_texts(scripts: Sequence[str], keys: Sequence[str] = KEYS) -> list[str]:
         for key, value in _TEXT.findall(script[:MAX_CHARACTERS]):
             if key in keys:
                 found.append(_plain(value))
+    return found
+
+
+def told_types(scripts: Sequence[str]) -> set[str]:
+    """Return what scripts in the terms of schema.org say that there is, in lower case.
+
+    ``{"discussionforumposting", "person"}``; of a page that tells several types in one list all.
+    """
+    found: set[str] = set()
+    for script in scripts:
+        if MARKER not in script[:MAX_CHARACTERS]:
+            continue
+        for one, several in _TYPE.findall(script[:MAX_CHARACTERS]):
+            found.update(_TYPE_NAME.findall((one or several).lower()))
     return found
 
 

@@ -41,6 +41,8 @@ class Summary:
     visits: int
     first_seen: datetime | None
     last_seen: datetime | None
+    page_types: dict[str, int]
+    """How many pages are of each type, the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class PageRow:
     last_seen: datetime
     last_changed: datetime | None
     revised: datetime | None
+    page_type: str | None
+    page_type_probability: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,10 @@ class RevisedRow:
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
-    """One host in numbers; ``forgotten`` pages are counted nowhere else."""
+    """One host in numbers; ``forgotten`` pages are counted nowhere else.
+
+    ``page_types`` says how many pages are of each type, the most frequent first.
+    """
 
     host: str
     pages: int
@@ -138,6 +145,7 @@ class SiteRow:
     first_seen: datetime
     last_seen: datetime | None
     forgotten: int
+    page_types: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -184,6 +184,7 @@ class Page(Base):
         _partial("pages_cluster", "cluster_id", "cluster_id <> id"),
         _partial("pages_duplicate_of", "duplicate_of_id", "duplicate_of_id IS NOT NULL"),
         _partial("pages_without_text", "decision", "signature IS NULL"),
+        _partial("pages_type", "page_type", "page_type IS NOT NULL"),
         # Empty in a database that never changed its recipe; counts what is left to re-sign.
         _partial("pages_recipe", "recipe_id", "recipe_id <> 1 AND signature IS NOT NULL"),
         CheckConstraint(
@@ -226,6 +227,8 @@ class Page(Base):
     document_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
     fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary)
     revised: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    page_type: Mapped[str | None] = mapped_column(String)
+    page_type_probability: Mapped[float | None]
 
 
 class KeptPage(Base):

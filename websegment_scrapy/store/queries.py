@@ -28,6 +28,7 @@ from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.models import Crawl, Page, Site, Visit
 from websegment_scrapy.store.record import canonical_url, url_key
 from websegment_scrapy.store.schema import count_former, read_info
+from websegment_scrapy.store.type_counts import types_by_host, types_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,6 +119,7 @@ def summary(source: Store | Database) -> Summary:
         moment = select(Visit.seen_at).limit(1)
         first = connection.execute(moment.order_by(Visit.id)).scalar()
         last = connection.execute(moment.order_by(Visit.id.desc())).scalar()
+        types = types_of_all(connection)
     return Summary(
         database=database.name,
         signature=info.recipe.kind,
@@ -135,6 +137,7 @@ def summary(source: Store | Database) -> Summary:
         visits=visits,
         first_seen=first,
         last_seen=last,
+        page_types=types,
     )
 
 
@@ -229,7 +232,10 @@ def sites(source: Store | Database) -> list[SiteRow]:
         .order_by(func.coalesce(numbers.c.pages, 0).desc(), Site.host)
     )
     with database_of(source).read() as connection:
-        return [SiteRow(*row) for row in connection.execute(query)]
+        types = types_by_host(connection)
+        return [
+            SiteRow(*(*row, types.get(row.host, {}))) for row in connection.execute(query)
+        ]
 
 
 def story(source: Store | Database, url: str) -> Story | None:

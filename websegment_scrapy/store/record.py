@@ -67,6 +67,8 @@ class PageRecord:
         16 bytes that are equal for documents of the same bytes: they get the same answer.
     dossier
         What it takes to judge the page again when more is known of its site.
+    page_type, page_type_probability
+        Its functional type by the page alone, and how probable that is; ``None``: not known.
     """
 
     url: str
@@ -85,6 +87,8 @@ class PageRecord:
     fingerprint: bytes | None = None
     document_hash: bytes | None = None
     dossier: bytes | None = None
+    page_type: str | None = None
+    page_type_probability: float | None = None
 
 
 def clean(text: str) -> str:

@@ -192,6 +192,8 @@ class VisitToDecide:
             "title": shorten(record.title),
             "engine": clean(record.engine),
             "model": clean(record.model),
+            "page_type": None if record.page_type is None else clean(record.page_type),
+            "page_type_probability": record.page_type_probability,
             "rendered": record.rendered,
             "render_error": None if record.render_error is None else shorten(record.render_error),
             "http_status": record.http_status,

@@ -1,0 +1,1 @@
+"""What kind of page a page is: its functional type, by the terms in their positions."""
