@@ -256,7 +256,8 @@ def test_the_evaluation_has_a_row_for_each_kind_of_terms(
     assert sum(pages for pages, _, _ in result.bands) == 90
     for word in ("macro-F1", "taken for", "full text", "forum"):
         assert word in result.table()
-    aside = evaluation.evaluate_types(pages, aside=True)
+    aside = evaluation.evaluate_types(pages, aside=True, known_texts=True)
+    assert "knows them" in aside.how
     assert 0 < aside.pages < 90
     assert aside.learned == 90 - aside.pages
     assert json.dumps(aside.to_dict())

@@ -233,9 +233,7 @@ def sites(source: Store | Database) -> list[SiteRow]:
     )
     with database_of(source).read() as connection:
         types = types_by_host(connection)
-        return [
-            SiteRow(*(*row, types.get(row.host, {}))) for row in connection.execute(query)
-        ]
+        return [SiteRow(*(*row, types.get(row.host, {}))) for row in connection.execute(query)]
 
 
 def story(source: Store | Database, url: str) -> Story | None:
