@@ -47,6 +47,7 @@ __all__ = ["Renderer"]
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 60.0  # for starting the browser
+ALONE_SECONDS = 120.0  # for the pages before one that is to be alone; a user may keep some open
 BROWSER_DEATHS = 3  # how often one page may see its browser die before that is its failure
 
 
@@ -117,7 +118,7 @@ class Renderer(BrowsingHandler):
     async def _take_places(self, *, alone: bool) -> int:
         """Wait for a place in the browser; return how many were taken.
 
-        A page that is to be alone takes all of them, as far as they come free in a page's time.
+        A page that is to be alone takes all of them, as far as they come free in `ALONE_SECONDS`.
         """
         if not alone:
             await self._slots.acquire()
@@ -128,7 +129,7 @@ class Renderer(BrowsingHandler):
                 await self._slots.acquire()
                 taken = 1
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._timeout):
+                    async with asyncio.timeout(ALONE_SECONDS):
                         while taken < self._places:
                             await self._slots.acquire()
                             taken += 1
