@@ -267,4 +267,4 @@ def test_make_help_lists_every_target() -> None:
         check=True,
     )
     shown = [line.split()[1] for line in done.stdout.splitlines()]
-    assert shown == ["help", "demo", "test", "docs", "floors", "lint", "format", "clean"]
+    assert shown == ["help", "demo", "test", "check", "docs", "floors", "lint", "format", "clean"]

@@ -15,7 +15,10 @@ from tests.site import Route, Site
 from tests.texts import page, prose
 from websegment_scrapy.cli.main import main
 
-KEYS = {"url", "engine", "title", "rendered", "main_text", "segments", "groups", "leaves"}
+KEYS = {"url", "engine", "title", "rendered", "main_text", "segments", "groups", "leaves"} | {
+    "page_type",
+    "page_type_probability",
+}
 
 
 def run(

@@ -77,7 +77,7 @@ def _problem(
         text, item = next(
             (text, item) for text, item in zip(texts, items, strict=True) if not article.is_in(text)
         )
-        return f"an item has another text ({item['websegment']['render_error']}): {text[:40]!r}"
+        return f"an item has another text ({item['websegment'].get('render_error')}): {text[:40]!r}"
     if row is None:
         return "no row in the database"
     if row["title"] != article.title:
