@@ -73,6 +73,9 @@ class PlanSpider(Spider):
         count = self.crawler.stats.get_value("response_received_count", 0)
         if count == self.plan.get("kill_browser_after"):
             self.kill_browser()
+        if count == self.plan.get("stop_browser_after"):
+            for browser in own_browsers():
+                browser.suspend()
         for url in self.plan.get("follow", {}).get(response.url, ()):
             yield Request(url, callback=self.parse, meta=response.meta)
 

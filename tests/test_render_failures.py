@@ -113,6 +113,22 @@ def test_a_killed_browser_is_started_again_and_no_page_is_lost(tmp_path):
     assert result["left"]["contexts"] == 1
 
 
+def test_a_browser_that_answers_nothing_any_more_is_replaced_and_no_page_is_lost(tmp_path):
+    routes = {f"/{n}": Route(body=PAGE.format(n), delay=0.1) for n in range(12)}
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [site.url(path) for path in routes],
+            settings={"WEBSEGMENT_RENDER_TIMEOUT": 10, "WEBSEGMENT_RENDER_RETRIES": 1},
+            stop_browser_after=3,
+        )
+    assert result["stats"]["websegment/render/replaced"] == 1, result["log"]
+    assert result["stats"]["playwright/browser_count"] == 2
+    assert len(result["by_url"]) == 12
+    assert {item["type"] for item in result["items"]} == {"RenderedResponse"}, result["log"]
+    assert result["left"]["pages"] == 0
+
+
 def test_without_a_browser_the_crawl_goes_on_and_says_so_once(tmp_path, monkeypatch):
     monkeypatch.delenv("WEBSEGMENT_CHROMIUM", raising=False)
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))

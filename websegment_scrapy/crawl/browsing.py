@@ -22,11 +22,12 @@ from websegment_scrapy.crawl.background import Background
 from websegment_scrapy.crawl.browser import CONTEXT_OPTIONS, find_chromium, launch_options
 from websegment_scrapy.crawl.contexts import MAX_CONTEXTS, PREFIX, context_name, proxy_of
 from websegment_scrapy.crawl.ending import Ending
+from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.provider import KeptBrowserProvider, upstream_of
 from websegment_scrapy.exceptions import BrowserNotFound
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Browser, Page
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy_playwright.handler import BrowserContextWrapper
@@ -38,6 +39,7 @@ __all__ = ["BrowsingHandler"]
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0  # for closing one page
+STUCK_SECONDS = 10.0  # more, and a browser that has not closed the page by then is ended
 SHUTDOWN_SECONDS = 15.0  # for closing the browser
 DYING_SECONDS = 0.5  # in which a browser that ends aborts its pages before it is gone
 RESTART_SECONDS = 5.0  # for noticing that the browser died
@@ -131,10 +133,21 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         """Close the browser; the next page starts another one."""
         browser = getattr(self, "browser", None)
         if browser is not None:
-            with suppress(PlaywrightError, TimeoutError):
+            try:
                 async with asyncio.timeout(SHUTDOWN_SECONDS):
                     await browser.close()
+            except TimeoutError:
+                await self._end_browser(browser)
+            except PlaywrightError:
+                pass  # it is gone
             await self._browser_died()
+
+    async def _end_browser(self, browser: Browser | None) -> None:
+        """End a browser that does not answer; its pages are loaded again in another one."""
+        keeper = self.keeper
+        if keeper is not None and browser is not None and browser.is_connected():
+            with suppress(KeeperError):  # then the browser ends with its keeper
+                await keeper.end_browser()
 
     async def _browser_died(self) -> bool:
         """Tell whether the browser is gone; if so, wait until the next use will restart it."""
@@ -245,9 +258,18 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
                 self.stats.inc_value("playwright/page_count/closed")
             except TimeoutError:
-                self._background.keep(closing)
+                self._background.keep(self._end_stuck_browser(page, closing))
                 self.stats.inc_value("websegment/render/unclosed")
                 logger.warning("A page did not close within %g s: %s", CLOSE_SECONDS, page.url)
+
+    async def _end_stuck_browser(self, page: Page, closing: asyncio.Future[None]) -> None:
+        """End a browser that is still closing a page: one that floods it would hold it for ever."""
+        done, _ = await asyncio.wait((closing,), timeout=STUCK_SECONDS)
+        if not done:
+            logger.warning("The browser does not close a page and is replaced: %s", page.url[:500])
+            self.stats.inc_value("websegment/render/replaced")
+            await self._end_browser(page.context.browser)
+        await closing
 
     async def _close_page(self, page: Page) -> None:
         """Close a page, with its context if no other page may use that."""

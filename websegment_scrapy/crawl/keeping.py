@@ -153,6 +153,10 @@ class Keeper:
         when, mib = self._ended
         return mib if mib and monotonic() - when < RECENT_SECONDS else None
 
+    async def end_browser(self) -> None:
+        """End the browser with all its pages, whatever it is doing."""
+        await self._ask({"end": "browser"})
+
     async def close(self) -> None:
         """End the process; it removes the browser's files."""
         if self._process.stdin is not None:

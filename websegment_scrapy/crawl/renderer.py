@@ -78,7 +78,8 @@ class Renderer(BrowsingHandler):
     Stats: ``websegment/render/seconds`` (spent in the browser, summed over pages),
     ``websegment/render/unclosed`` (pages that could not be closed in time),
     ``websegment/render/refused`` (connections of pages to private addresses),
-    ``websegment/render/replaced`` (browsers that had grown too large).
+    ``websegment/render/replaced`` (browsers that had grown too large, or did not
+    close a page).
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -4,8 +4,9 @@ It speaks JSON lines. The first line it reads says what to keep: ``private_hosts
 for a page), ``pages`` (open at once), ``crawl`` (the crawl's process), ``folder`` (the browser's
 files). Then questions, answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door;
 with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": [HOST, PORT]}`` →
-``allowed``. It tells on its own: ``refused`` (host, address), ``ended`` and ``grown`` (MiB). When
-its input ends, the crawl is gone; nothing else ends it (`shielding`).
+``allowed``; ``{"id": 3, "end": "browser"}`` → when it is ended. It tells on its own: ``refused``
+(host, address), ``ended`` and ``grown`` (MiB). When its input ends, the crawl is gone; nothing else
+ends it (`shielding`).
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ class _Keeper:
         try:
             if "listen" in question:
                 answer["port"] = await self._gate.listen(self._door(**question["listen"]))
+            elif "end" in question:
+                self._watch.look()
+                self._watch.end_browser()
             else:
                 answer["allowed"] = await self._is_allowed(*question["check"])
         except Exception as error:  # whoever asks must not wait for ever

@@ -3,7 +3,7 @@
 A page can fill memory in many ways (scripts' heaps, buffers, its own text); what they all show in
 is the memory of its renderer process, so that is what is limited. The rest of the browser (its
 main process, network, graphics) grows slowly; when it has grown too large it is reported, and the
-crawl replaces the browser at a quiet moment.
+crawl replaces the browser at a quiet moment, and if none comes in time it is ended.
 
 A page that has kept a processor busy for `BUSY_SECONDS` gives way to all others from then on: it
 has what nobody else needs, and as long as there is time for it that is no loss. Otherwise a few
@@ -28,6 +28,10 @@ INTERVAL_SECONDS = 0.2
 BROWSER_BYTES = 768 * 2**20
 """Private memory of the browser without its pages from which on it is replaced; it starts with
 about a tenth of that."""
+
+BROWSER_LIMIT = 2 * BROWSER_BYTES
+"""Private memory of the browser without its pages at which it is ended at once: a page that floods
+it (with messages, addresses, windows) lets it come to no quiet moment."""
 
 OTHERS = 0.25
 """Beside one page that takes its whole share, the others that may be open may take this part of
@@ -86,8 +90,14 @@ class Watch:
             total -= page.private
         self._let_wait(pages)
         rest = sum(each.private for each in self.browser if each.kind == "browser")
-        if rest > BROWSER_BYTES:
+        if rest > BROWSER_LIMIT:
+            self.end_browser()
+        elif rest > BROWSER_BYTES:
             self._report("grown", rest // _MIB)
+
+    def end_browser(self) -> None:
+        """End the browser with all its pages; the crawl starts another one."""
+        self.browser = [each for each in self.browser if not end(each)]
 
     def _let_wait(self, pages: list[Process]) -> None:
         """Let busy pages give way; a process is asked once, its later threads do as it does."""
