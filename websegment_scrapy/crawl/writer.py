@@ -25,7 +25,7 @@ T = TypeVar("T")
 BATCH = 16
 """Most decisions in one transaction. More save little and take longer than 20 ms together."""
 
-GATHER_SECONDS = 0.03
+GATHER_SECONDS = 0.1
 """For which a record waits for others: a transaction costs as much as the decisions of several."""
 
 WAITING = 64

@@ -60,7 +60,7 @@ STREAM_SAFE = 30
 MARKS = frozenset({"Cf", "Mn", "Mc", "Me"})
 """Unicode categories of format characters and of marks."""
 
-MARKS_LIKE_LETTERS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
+MARKS_LIKE_LETTERS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
 """Characters of combining class 0 that are taken apart into marks."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -87,7 +87,7 @@ def words(text: str) -> list[str]:
     characters = "".join(set(text))
     if ignored.search(characters):
         text = ignored.sub("", text)
-    if any(unicodedata.combining(each) or each in MARKS_LIKE_LETTERS for each in characters):
+    if any(map(unicodedata.combining, characters)) or not MARKS_LIKE_LETTERS.isdisjoint(characters):
         text = many_marks.sub(_in_canonical_order, text)
     text = unicodedata.normalize("NFKC", text).lower()
     if special.search("".join(set(text))):

@@ -94,6 +94,8 @@ class PageRecord:
 def clean(text: str) -> str:
     """Replace what databases refuse (NUL, lone surrogates) by U+FFFD."""
     text = text.replace("\x00", "\ufffd")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
