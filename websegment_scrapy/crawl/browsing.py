@@ -72,6 +72,7 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         self._start_lock = asyncio.Lock()
         self._started = False
         self._background = Background()
+        self._ended: Browser | None = None
         self._ending = Ending.of(crawler)
         if "executable_path" not in self.config.launch_options:
             # without a browser the middleware renders nothing, and says so
@@ -142,12 +143,18 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 pass  # it is gone
             await self._browser_died()
 
-    async def _end_browser(self, browser: Browser | None) -> None:
-        """End a browser that does not answer; its pages are loaded again in another one."""
+    async def _end_browser(self, browser: Browser | None) -> bool:
+        """End a browser that does not answer; its pages are loaded again in another one.
+
+        Returns whether it was there to be ended; a remote one, or one of the user's, is not ours.
+        """
         keeper = self.keeper
-        if keeper is not None and browser is not None and browser.is_connected():
-            with suppress(KeeperError):  # then the browser ends with its keeper
-                await keeper.end_browser()
+        if keeper is None or browser is None or browser is self._ended:
+            return False
+        self._ended = browser
+        with suppress(KeeperError):  # then the browser ends with its keeper
+            await keeper.end_browser()
+        return True
 
     async def _browser_died(self) -> bool:
         """Tell whether the browser is gone; if so, wait until the next use will restart it."""
@@ -265,10 +272,9 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     async def _end_stuck_browser(self, page: Page, closing: asyncio.Future[None]) -> None:
         """End a browser that is still closing a page: one that floods it would hold it for ever."""
         done, _ = await asyncio.wait((closing,), timeout=STUCK_SECONDS)
-        if not done:
-            logger.warning("The browser does not close a page and is replaced: %s", page.url[:500])
+        if not done and await self._end_browser(page.context.browser):
+            logger.warning("The browser did not close a page and is replaced: %s", page.url[:500])
             self.stats.inc_value("websegment/render/replaced")
-            await self._end_browser(page.context.browser)
         await closing
 
     async def _close_page(self, page: Page) -> None:
