@@ -68,8 +68,7 @@ def train_auto(
     layout
         Their kind of layout.
     views
-        The same pages as another layout shows them, of which "is this the row of a segment" is
-        learned too.
+        The same pages as another layout shows them, which are learned from too.
     """
     from threadpoolctl import threadpool_limits
 
@@ -80,7 +79,7 @@ def train_auto(
         )
     with threadpool_limits(1):  # sums in another order would change the last digits
         segment = _grow([_segment_rows(example) for example in (*examples, *views)])
-        together = _grow([_together_rows(example) for example in examples])
+        together = _grow([_together_rows(example) for example in (*examples, *views)])
     return AutoModel(
         layout=layout,
         features=examples[0].measures.features.names,
