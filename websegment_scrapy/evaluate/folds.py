@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.measure.report import Progress
-    from websegment_scrapy.model_files import LayoutKind
     from websegment_scrapy.segment.auto_model import AutoModel
     from websegment_scrapy.segment.base import Segmenter
     from websegment_scrapy.segment.model import SegmentationModel
@@ -135,9 +134,8 @@ def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
     """Train on one side and segment the other; runs in a process of its own."""
     examples = [labelled_example(name, page) for name, page in task.train.items()]
     examples = [example for example in examples if len(example.gold) > 1]
-    layout = examples[0].tree.layout
     engines = sorted({name for page in task.test.values() for name in page.engines})
-    model, others = _trained(task.train, examples, layout, engines)
+    model, others = _trained(task.train, examples, engines)
 
     def engine_of(name: str) -> Segmenter:
         return with_model(name, others.get(MODEL_OF[name], model))
@@ -157,7 +155,6 @@ def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
 def _trained(
     tasks: Mapping[str, GoldTask],
     examples: Sequence[Example],
-    layout: LayoutKind,
     engines: Sequence[str],
 ) -> tuple[SegmentationModel | None, dict[str, AutoModel | WpsModel]]:
     """Train the models that engines need; those of WPS and of ``auto`` are by their kind."""
@@ -165,6 +162,7 @@ def _trained(
     from websegment_scrapy.learn.segmentation import train
     from websegment_scrapy.learn.wps import train_wps
 
+    layout = examples[0].tree.layout
     by_kind: dict[str, list[str]] = {}
     for name in engines:
         by_kind.setdefault(MODEL_OF[name], []).append(name)
