@@ -114,7 +114,7 @@ class Config:
     render_memory: int = 1024
     private_hosts: tuple[str, ...] = ()
     chromium: str | None = None
-    engine: str = "justrules"
+    engine: str = "auto"
     main_text: Literal["learned", "pagelevel", "largest"] = "learned"
     signature: Literal["minhash", "shingles"] = "minhash"
     similarity: float | None = None

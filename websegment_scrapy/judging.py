@@ -19,7 +19,7 @@ from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.words import words_by_node
 from websegment_scrapy.segment.hierarchy import Group, partition_page, with_groups
 from websegment_scrapy.segment.informative import mark_informative
-from websegment_scrapy.segment.registry import LEARNED, STRUCTURED
+from websegment_scrapy.segment.registry import MODEL_OF
 from websegment_scrapy.segment.segments import Segment, describe_segments
 from websegment_scrapy.template.hashes import HashedNodes, hash_nodes
 from websegment_scrapy.text.main_text import assign_roles, largest_segment, roles_by_templateness
@@ -123,9 +123,7 @@ def model_name(main_text: str, engine: str, layout: LayoutKind) -> str:
         return shipped_name("content", "any")
     if main_text == "pagelevel" or engine == "pagelevel":
         return shipped_name("templates", layout)
-    if engine in STRUCTURED:
-        return shipped_name("wps", layout)
-    return shipped_name("segmentation", layout) if engine in LEARNED else ""
+    return shipped_name(MODEL_OF[engine], layout) if engine in MODEL_OF else ""
 
 
 def read_document(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from websegment_scrapy.evaluate.segmentation import GoldTask
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.learn.pagelevel import TemplateExample
     from websegment_scrapy.measure.datasets import LabelledPage
@@ -40,9 +41,9 @@ def add_parser(
     kinds = parser.add_subparsers(metavar="WHAT", required=True)
     segmentation = kinds.add_parser(
         "segmentation",
-        help="models of gcuts, cclus and wps",
-        description="Train the models of gcuts, cclus and wps on the labelled pages, of each one "
-        "for rendered and one for static layout.",
+        help="models of auto, gcuts, cclus and wps",
+        description="Train the models of auto, gcuts, cclus and wps on the labelled pages, of each "
+        "one for rendered and one for static layout.",
     )
     _add_common(segmentation)
     segmentation.set_defaults(run=run_segmentation)
@@ -112,6 +113,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def run_segmentation(args: argparse.Namespace) -> int:
     """Train and write the models; 1 if a page could not be used."""
+    from websegment_scrapy.evaluate.folds import plain_views
+    from websegment_scrapy.learn.auto import train_auto
     from websegment_scrapy.learn.segmentation import train
     from websegment_scrapy.learn.wps import train_wps
     from websegment_scrapy.measure.datasets import data_directory, labelled_pages
@@ -121,8 +124,10 @@ def run_segmentation(args: argparse.Namespace) -> int:
     with labelled_pages(data_directory(args.data)) as pages:
         layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
         for layout in layouts:
-            examples, errors = _examples(pages, render=layout == "rendered", args=args)
+            tasks, errors = _tasks(pages, render=layout == "rendered", args=args)
+            examples = _examples(tasks, errors)
             failed |= _told(errors)
+            _say_written(train_auto(examples, layout, views=plain_views(tasks)).save(output))
             for model in (train(examples, layout), train_wps(examples, layout)):
                 _say_written(model.save(output))
     return 1 if failed else 0
@@ -207,14 +212,14 @@ def _folder(args: argparse.Namespace) -> Path:
     return args.output or MODELS
 
 
-def _examples(
+def _tasks(
     pages: list[LabelledPage], *, render: bool, args: argparse.Namespace
-) -> tuple[list[Example], dict[str, str]]:
-    from websegment_scrapy.evaluate.folds import labelled_example
+) -> tuple[dict[str, GoldTask], dict[str, str]]:
+    """Read the labelled pages; return them and why others cannot be read, both by name."""
     from websegment_scrapy.evaluate.segmentation import gold_task
     from websegment_scrapy.measure.documents import Documents
 
-    examples: list[Example] = []
+    tasks: dict[str, GoldTask] = {}
     errors: dict[str, str] = {}
     with contextlib.closing(Documents(render=render, snapshots=args.snapshots)) as documents:
         for page in progress(iter(pages), len(pages), "labelled pages"):
@@ -222,10 +227,20 @@ def _examples(
                 html = documents.read(page)
             except AnalysisError as error:
                 errors[page.name] = str(error)
-                continue
-            example = labelled_example(page.name, gold_task(page, html, rendered=render))
-            if len(example.gold) > 1 and (example.gold >= 0).any():
-                examples.append(example)
             else:
-                errors[page.name] = "no leaf lies in a labelled block"
-    return examples, errors
+                tasks[page.name] = gold_task(page, html, rendered=render)
+    return tasks, errors
+
+
+def _examples(tasks: dict[str, GoldTask], errors: dict[str, str]) -> list[Example]:
+    """Prepare labelled pages; those that teach nothing are added to the errors."""
+    from websegment_scrapy.evaluate.folds import labelled_example
+
+    examples: list[Example] = []
+    for name, task in progress(iter(tasks.items()), len(tasks), "features"):
+        example = labelled_example(name, task)
+        if len(example.gold) > 1 and (example.gold >= 0).any():
+            examples.append(example)
+        else:
+            errors[name] = "no leaf lies in a labelled block"
+    return examples

@@ -2,13 +2,14 @@
 
 Every labelled page is of another site, so folds of pages are folds of sites. The metric, ``V``, the
 trees, λ and the thresholds are all chosen on the pages of the other folds
-(``learn/segmentation.py``), and so are the weights of WPS (``learn/wps.py``).
+(``learn/segmentation.py``), and so are the weights of WPS (``learn/wps.py``) and the trees of
+``auto`` (``learn/auto.py``).
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
@@ -25,22 +26,25 @@ from websegment_scrapy.evaluate.segmentation import (
 from websegment_scrapy.measure.metrics import adjusted_rand_index, normalised_mutual_information
 from websegment_scrapy.measure.report import silent
 from websegment_scrapy.page.build import build_tree
+from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.segment.correlation import cclus, pair_probabilities
 from websegment_scrapy.segment.costs import build_energy, weigh
 from websegment_scrapy.segment.expansion import minimise
-from websegment_scrapy.segment.registry import STRUCTURED, with_model
+from websegment_scrapy.segment.registry import MODEL_OF, with_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.measure.report import Progress
+    from websegment_scrapy.segment.auto_model import AutoModel
     from websegment_scrapy.segment.base import Segmenter
     from websegment_scrapy.segment.model import SegmentationModel
+    from websegment_scrapy.segment.wps_model import WpsModel
 
-__all__ = ["CURVES", "cross_validate", "labelled_example"]
+__all__ = ["CURVES", "cross_validate", "labelled_example", "plain_views"]
 
 SEED = 1
 
@@ -73,6 +77,16 @@ def labelled_example(name: str, task: GoldTask) -> Example:
         labelled[node] = number.get(block, -1)
     types = {number[block]: kind for block, kind in task.types.items()}
     return make_example(name, tree, labelled, types)
+
+
+def plain_views(tasks: Mapping[str, GoldTask]) -> list[Example]:
+    """Prepare rendered pages once more, as they are without their layout; none for other pages."""
+    views = [
+        labelled_example(name, replace(task, html=task.html.plain(), rendered=False))
+        for name, task in tasks.items()
+        if isinstance(task.html, Captured)
+    ]
+    return [view for view in views if len(view.gold) > 1 and (view.gold >= 0).any()]
 
 
 def cross_validate(
@@ -118,20 +132,13 @@ def cross_validate(
 
 def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
     """Train on one side and segment the other; runs in a process of its own."""
-    from websegment_scrapy.learn.segmentation import train
-    from websegment_scrapy.learn.wps import train_wps
-
     examples = [labelled_example(name, page) for name, page in task.train.items()]
     examples = [example for example in examples if len(example.gold) > 1]
-    layout = examples[0].tree.layout
     engines = sorted({name for page in task.test.values() for name in page.engines})
-    cuts = [name for name in engines if name not in STRUCTURED]
-    model = train(examples, layout, engines=cuts) if cuts else None
-    structured = [name for name in engines if name in STRUCTURED]
-    wps = train_wps(examples, layout, engines=structured) if structured else None
+    model, others = _trained(task.train, examples, engines)
 
     def engine_of(name: str) -> Segmenter:
-        return with_model(name, wps if name in STRUCTURED else model)
+        return with_model(name, others.get(MODEL_OF[name], model))
 
     labels = {name: label_page(page, engine_of) for name, page in task.test.items()}
     curve: Curve = {}
@@ -143,6 +150,29 @@ def run_fold(task: FoldTask) -> tuple[dict[str, PageLabels], Curve]:
                     for value, scores in _vary(engine, model, name, page).items():
                         curve[engine][value].append(scores)
     return labels, curve
+
+
+def _trained(
+    tasks: Mapping[str, GoldTask],
+    examples: Sequence[Example],
+    engines: Sequence[str],
+) -> tuple[SegmentationModel | None, dict[str, AutoModel | WpsModel]]:
+    """Train the models that engines need; those of WPS and of ``auto`` are by their kind."""
+    from websegment_scrapy.learn.auto import train_auto
+    from websegment_scrapy.learn.segmentation import train
+    from websegment_scrapy.learn.wps import train_wps
+
+    layout = examples[0].tree.layout
+    by_kind: dict[str, list[str]] = {}
+    for name in engines:
+        by_kind.setdefault(MODEL_OF[name], []).append(name)
+    others: dict[str, AutoModel | WpsModel] = {}
+    if "wps" in by_kind:
+        others["wps"] = train_wps(examples, layout, engines=by_kind["wps"])
+    if "auto" in by_kind:
+        others["auto"] = train_auto(examples, layout, views=plain_views(tasks))
+    cuts = by_kind.get("segmentation")
+    return train(examples, layout, engines=cuts) if cuts else None, others
 
 
 def _vary(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,14 @@ import numpy as np
 from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["Boosting", "fit_trees", "read_trees"]
+__all__ = ["Boosting", "fit_mean_trees", "fit_trees", "read_trees"]
+
+MAX_BINS = 255
+"""Bins of a column, as many as scikit-learn has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,47 @@ def fit_trees(
     )
     model.fit(matrix, target, sample_weight=weight)
     return read_trees(model, leaves=how.leaves)
+
+
+def fit_mean_trees(
+    matrix: NDArray[Any],
+    target: NDArray[np.bool_],
+    *,
+    seeds: Sequence[int],
+    weight: NDArray[np.float64],
+    boosting: Boosting | None = None,
+) -> Trees:
+    """Grow an ensemble for each seed; return one that gives the mean of their log odds.
+
+    The columns are put into bins here, by the quantiles of the rows as they are: scikit-learn looks
+    for weighted ones, which takes longer than to grow the trees.
+    """
+    edges = [_edges(column) for column in matrix.T]
+    bins = np.empty(matrix.shape, dtype=np.float32)
+    for number, (column, own) in enumerate(zip(matrix.T, edges, strict=True)):
+        bins[:, number] = np.searchsorted(own, column)
+    grown = [fit_trees(bins, target, seed=seed, weight=weight, boosting=boosting) for seed in seeds]
+    one = Trees(
+        feature=np.concatenate([trees.feature for trees in grown]),
+        threshold=np.concatenate([trees.threshold for trees in grown]),
+        mask=np.concatenate([trees.mask for trees in grown]),
+        value=np.concatenate([trees.value for trees in grown]) / len(grown),
+        baseline=sum(trees.baseline for trees in grown) / len(grown),
+    )
+    limits = [
+        edges[column][int(limit)] if np.isfinite(limit) else np.inf
+        for column, limit in zip(one.feature.tolist(), one.threshold.tolist(), strict=True)
+    ]
+    return replace(one, threshold=np.array(limits))
+
+
+def _edges(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the limits of a column's bins: what is not above the k-th is in bins up to k."""
+    distinct = np.unique(column).astype(np.float64)
+    if len(distinct) <= MAX_BINS:
+        return (distinct[1:] + distinct[:-1]) / 2
+    shares = np.linspace(0.0, 1.0, MAX_BINS + 1)[1:-1]
+    return np.unique(np.quantile(column, shares, method="averaged_inverted_cdf"))
 
 
 def read_trees(model: Any, *, leaves: int = 8) -> Trees:

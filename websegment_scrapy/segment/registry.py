@@ -20,13 +20,14 @@ from websegment_scrapy.segment.base import Segmenter
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from websegment_scrapy.segment.auto_model import AutoModel
     from websegment_scrapy.segment.model import SegmentationModel
     from websegment_scrapy.segment.wps_model import WpsModel
 
 __all__ = [
     "ENTRY_POINT_GROUP",
     "LEARNED",
-    "STRUCTURED",
+    "MODEL_OF",
     "engine_names",
     "get_engine",
     "with_model",
@@ -34,13 +35,19 @@ __all__ = [
 
 ENTRY_POINT_GROUP = "websegment_scrapy.engines"
 
-STRUCTURED = frozenset({"wps-margin", "wps-slack"})
-"""Engines with a `WpsModel`."""
+MODEL_OF = {
+    "auto": "auto",
+    "wps-margin": "wps",
+    "wps-slack": "wps",
+    **dict.fromkeys(("cclus", "cclus-nl", "gcuts", "gcuts-nl", "gcuts-np"), "segmentation"),
+}
+"""The kind of model of each engine that has one: the name of its files."""
 
-LEARNED = frozenset({"cclus", "cclus-nl", "gcuts", "gcuts-nl", "gcuts-np"}) | STRUCTURED
+LEARNED = frozenset(MODEL_OF)
 """Engines with a model; the variants without learning have their λ or threshold from it."""
 
 _BUILT_IN = {
+    "auto": "auto:Auto",
     "bf-plain": "fusion:BlockFusion.plain",
     "bf-rulebased": "fusion:BlockFusion.rulebased",
     "bf-smoothed": "fusion:BlockFusion.smoothed",
@@ -80,7 +87,7 @@ def get_engine(name: str) -> Segmenter:
     raise UnknownEngine(f"there is no engine {name!r}: known are {', '.join(engine_names())}")
 
 
-def with_model(name: str, model: SegmentationModel | WpsModel | None) -> Segmenter:
+def with_model(name: str, model: AutoModel | SegmentationModel | WpsModel | None) -> Segmenter:
     """Return the engine of that name, with another model of its kind if it has one."""
     engine: Any = get_engine(name)
     found: Segmenter = replace(engine, model=model) if name in LEARNED else engine
