@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shielding": set(),
     "deadlines": set(),
     "trees": set(),
+    "printable": set(),
     "items": set(),
     "keeper": set(),
     "config": {"exceptions", "keeper"},
@@ -55,9 +56,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "exceptions", "config", *CORE, "extraction", "pool", "store", "measure", "learn",
     },
     "bench": {"exceptions", "items", "config", "dedup", "store"},
+    "view": {"exceptions", "printable", "config", *CORE, "store"},
     "cli": {
-        "exceptions", "config", "model_files", *CORE, "analysis", "extraction", "pool", "store",
-        "crawl", "measure", "learn", "evaluate", "bench",
+        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "extraction", "pool",
+        "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
     },
 }  # fmt: skip
 """Of every folder and module in the package what else of ours it may import: each only what stands
