@@ -117,9 +117,7 @@ class Watched:
 
     def outside(self, *allowed: str) -> list[str]:
         """Return what was asked for elsewhere."""
-        return [
-            url for url in self.requests if not url.startswith(("file:", "data:", *allowed))
-        ]
+        return [url for url in self.requests if not url.startswith(("file:", "data:", *allowed))]
 
     def harmed(self) -> list[str]:
         """Return what was run or opened."""

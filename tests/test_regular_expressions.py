@@ -54,6 +54,7 @@ CASES: dict[str, Case] = {
     "printable._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
     "printable._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
     "dedup.fingerprint._NAMED": case("nav", "footer ", "menu-", "navigatio", "footernav", "a"),
+    "dedup.passages._TOKEN": case("a", " ", "a ", ("a", " ", ""), how="finditer"),
     "measure.metrics._WORD": case(*WORDS, how="findall"),
     "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
     "text.markdown._MEANS_SOMETHING": case(

@@ -7,6 +7,7 @@ order in the second; so what is marked is what made the similarity.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["Passage", "Piece", "marked_texts", "shared_passages"]
+
+_TOKEN = re.compile(r"\s*\S+|\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +94,17 @@ def marked_texts(first: str, second: str, width: int) -> tuple[list[Piece], list
     Line breaks stay in the pieces. What the second text repeats of a passage belongs to it too.
     """
     ours, theirs = _tokens(first), _tokens(second)
-    passages = shared_passages(_words(ours), _words(theirs), width)
-    of_first: list[int | None] = [None] * len(_words(ours))
-    of_second: list[int | None] = [None] * len(_words(theirs))
+    first_words, second_words = _words(ours), _words(theirs)
+    passages = shared_passages(first_words, second_words, width)
+    of_first: list[int | None] = [None] * len(first_words)
+    of_second: list[int | None] = [None] * len(second_words)
     for number, passage in enumerate(passages):
         for offset in range(passage.length):
             if of_first[passage.first + offset] is None:
                 of_first[passage.first + offset] = number
             if of_second[passage.second + offset] is None:
                 of_second[passage.second + offset] = number
-    for back in shared_passages(_words(theirs), _words(ours), width):
+    for back in shared_passages(second_words, first_words, width):
         for offset in range(back.length):
             if of_second[back.first + offset] is None:
                 of_second[back.first + offset] = of_first[back.second + offset]
@@ -118,16 +122,9 @@ class _Token:
 def _tokens(text: str) -> list[_Token]:
     """Cut a text so that each piece has as few words as possible."""
     found: list[_Token] = []
-    start = 0
-    while start < len(text):
-        end = start
-        while end < len(text) and text[end].isspace():
-            end += 1
-        while end < len(text) and not text[end].isspace():
-            end += 1
-        piece = text[start:end]
+    for match in _TOKEN.finditer(text):
+        piece = match[0]
         own = tuple(words(piece))
-        start = end
         single = [tuple(words(each)) for each in piece] if len(own) > 2 else []
         if sum(map(len, single)) == len(own) > 2:
             # A script without spaces: each character is a word.

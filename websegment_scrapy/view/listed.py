@@ -91,6 +91,7 @@ def largest_clusters(connection: Connection, limit: int, members: int) -> list[C
     )
     found = []
     for cluster, number in connection.execute(sizes).all():
+        assert cluster is not None
         own = in_cluster(cluster)
         first = select(Page.id).where(own).order_by(Page.cluster_id != Page.id, Page.id)
         hosts = select(func.count(Page.host.distinct())).where(own)

@@ -199,11 +199,11 @@ class _Report:
             shown = [
                 printable_text(text[: limits.one_text], terminal=True) for text in (first, second)
             ]
-            marked = [_pieces(pieces) for pieces in marked_texts(shown[0], shown[1], words)]
-            size = sum(len(text.encode()) for text in shown) + 8 * sum(map(len, marked))
+            size = sum(len(text.encode()) for text in shown)
             if size > room:
                 return None
-            room -= size
+            marked = [_pieces(pieces) for pieces in marked_texts(shown[0], shown[1], words)]
+            room -= size + 8 * sum(map(len, marked))
             cut = max(len(first), len(second)) > limits.one_text
             return [*marked, [int(cut)]]
 
@@ -228,7 +228,7 @@ def _changes(compared: Difference | None) -> Sequence[Any]:
 
 
 def _pieces(pieces: Sequence[Piece]) -> list[Any]:
-    """Return pieces as a flat list: text, number of the passage (-1: none), text, …"""
+    """Return pieces as a flat list: a text, the number of its passage (-1: none), a text."""
     found: list[Any] = []
     for piece in pieces:
         found += [piece.text, -1 if piece.passage is None else piece.passage]

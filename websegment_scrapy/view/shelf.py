@@ -91,9 +91,7 @@ class Shelf:
             own = visits.setdefault(page, [])
             if len(own) < VISITS:
                 told = None if reason is None else shortened(reason, ERROR)
-                own.append(
-                    [seconds(seen), crawl, decision, _rounded(similarity), original, told]
-                )
+                own.append([seconds(seen), crawl, decision, _rounded(similarity), original, told])
         for page in chunk:
             if page not in rows:
                 continue

@@ -63,15 +63,15 @@
     const [, original, similarity] = row, page = pages.get(id), found = data.texts[id];
     const through = page.cluster !== original && known(page.cluster) ? page.cluster : null;
     return [head("Pair", `Similarity ${similarity.toFixed(2)}`), facts([
-      ["first seen", `${time(pages.get(original).first_seen)}, the copy ` +
-        time(page.first_seen)],
-      ["found", through === null ? "directly: the copy is similar to the page that was seen first"
-        : ["directly; both stand in the cluster of ", pageLink(through)]],
+      ["first seen", `the copy ${time(page.first_seen)}, what it repeats ` +
+        time(pages.get(original).first_seen)],
+      ["found", through === null ? "directly: the copy is similar to the page that stands for their text"
+        : ["directly; for both stands ", pageLink(through)]],
       ["near-duplicates", `from a similarity of ${all.similarity} on`],
     ]), found ? texts(found, "Passages that both have are marked alike; a click shows the same " +
       "passage in the other text. What only one of them has is underlined.",
-      [["Seen first", pageLink(original)], ["The copy", pageLink(id)]])
-      : [el("h3", {}, "Seen first"), el("p", {}, pageLink(original)), el("h3", {}, "The copy"),
+      [["What it repeats", pageLink(original)], ["The copy", pageLink(id)]])
+      : [el("h3", {}, "What it repeats"), el("p", {}, pageLink(original)), el("h3", {}, "The copy"),
         el("p", {}, pageLink(id)), none("Their texts are not in this file: the database keeps " +
           "none of them, or there was no more room. Give the crawl's feed with --items.")]];
   };

@@ -44,7 +44,7 @@ const parts = (() => {
   // A table that is sorted, filtered and shown a page at a time.
   // columns: name, value(row) to sort and filter by, cell(row), number, wide, less, plain
   const table = (said, columns, rows, options) => {
-    const size = options?.size || 25;
+    const size = options?.size || 12;
     let order = options?.order ?? null, down = options?.down ?? false, page = 0, wanted = "";
     const head = el("tr", {}), body = el("tbody", {}), told = el("span", { "aria-live": "polite" });
     const input = el("input", { type: "search", placeholder: "filter" });
@@ -81,8 +81,8 @@ const parts = (() => {
         place !== order ? "none" : down ? "descending" : "ascending"));
       body.replaceChildren(...chosen.slice(page * size, (page + 1) * size).map((row) =>
         el("tr", {}, columns.map((column) => el("td", { class: [column.number && "number",
-          column.wide && "wide", column.less && "less", column.time && "time"]
-          .filter(Boolean).join(" ") || null },
+          column.wide && "wide", column.name_ && "name", column.less && "less", column.time && "time"]
+          .filter(Boolean).join(" ") || null, "data-name": column.name },
           column.cell ? column.cell(row) : String(column.value(row) ?? ""))))));
       const first = chosen.length ? page * size + 1 : 0;
       told.textContent = `${number(first)}–${number(Math.min((page + 1) * size, chosen.length))}` +
@@ -100,7 +100,7 @@ const parts = (() => {
         el("label", {}, el("span", { class: "hidden" }, `Filter: ${said}`), input), told,
         few ? null : [back, on]) : null,
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": said },
-        el("table", {}, el("caption", { class: "hidden" }, said), el("thead", {}, head), body)));
+        el("table", { class: "rows" }, el("caption", { class: "hidden" }, said), el("thead", {}, head), body)));
   };
 
   // A text in pieces: text, number of its passage (-1: only here), text, number, …

@@ -86,8 +86,9 @@
   const siteSection = () => {
     const most = Math.max(1, ...sites.map((site) => site.pages));
     return section("sites", "Sites and decisions", legend(["new", "duplicate", "empty", "failed"]),
-      table("Sites and decisions", [
-        { name: "site", value: (site) => site.host, cell: (site) => siteLink(site.host) },
+      el("p", { class: "soft" }, "copies: pages that repeat another site; copied: pages that " +
+        "other sites repeat."), table("Sites and decisions", [
+        { name: "site", name_: true, value: (site) => site.host, cell: (site) => siteLink(site.host) },
         { name: "pages", number: true, value: (site) => site.pages, cell: (site) =>
           [number(site.pages), bar([["one", site.pages]], most, `${site.pages} pages`)] },
         { name: "decisions", value: (site) => site.duplicate / site.pages, cell: (site) => decided(
@@ -95,8 +96,8 @@
           site.pages) },
         ...["new", "duplicate", "empty", "failed"].map((kind) => ({ name: kind, number: true,
           less: true, value: (site) => site[kind], cell: (site) => number(site[kind]) })),
-        { name: "copies of others", number: true, less: true, value: (site) => site.copies },
-        { name: "copied by others", number: true, less: true, value: (site) => site.copied },
+        { name: "copies", number: true, less: true, value: (site) => site.copies },
+        { name: "copied", number: true, less: true, value: (site) => site.copied },
         { name: "rendered", number: true, less: true, value: (site) => site.rendered / site.pages,
           cell: (site) => share(site.rendered / site.pages) },
         { name: "last seen", time: true, value: (site) => site.last_seen,
@@ -148,7 +149,7 @@
     const shown = rows.filter((crawl) => !crawl.merge).slice(0, 24).reverse();
     return section("crawls", "Crawls", differencePart(), el("h3", {}, "All crawls"),
       legend(DECISIONS), shown.length > 1 ? visitPlot(shown) : null, table("All crawls", [
-        { name: "crawl", value: (crawl) => crawl.name },
+        { name: "crawl", name_: true, value: (crawl) => crawl.name },
         { name: "began", time: true, value: (crawl) => crawl.began,
           cell: (crawl) => time(crawl.began) },
         { name: "visits", number: true, value: (crawl) => crawl.visits,
@@ -234,7 +235,7 @@
         "the last ones") },
     ], data.reasons, { order: 2, down: true }) : none("Nothing failed."),
     el("h3", {}, "Rendered or not"), table("Rendered or not", [
-      { name: "seen", value: (way) => ({ rendered: "rendered in the browser",
+      { name: "seen", name_: true, value: (way) => ({ rendered: "rendered in the browser",
         plain: "as plain HTML", refused: "as plain HTML, since rendering failed" })[way.way] },
       { name: "pages", number: true, value: (way) => way.pages, cell: (way) => number(way.pages) },
       { name: "share", number: true, value: (way) => way.pages / all.pages, cell: (way) =>
@@ -249,7 +250,7 @@
   const kindSection = () => {
     const rows = Object.entries(all.page_types), total = rows.reduce((sum, row) => sum + row[1], 0);
     return section("kinds", "Page types", rows.length ? table("Page types", [
-      { name: "type", value: (row) => row[0] },
+      { name: "type", name_: true, value: (row) => row[0] },
       { name: "pages", number: true, value: (row) => row[1], cell: (row) => number(row[1]) },
       { name: "share", number: true, value: (row) => row[1], cell: (row) =>
         [share(row[1] / total), bar([["one", row[1]]], total, share(row[1] / total))] },
