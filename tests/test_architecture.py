@@ -39,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": {"model_files", *CORE},
     "findings": {"template", "dedup"},
     "analysis": {"config", "exceptions", *CORE, "judging", "findings"},
+    "explanation": {"analysis", *CORE},
     "extraction": {"config", *CORE, "judging"},
     "frames": {"exceptions"},
     "worker": {"exceptions", "analysis", "frames"},
@@ -56,10 +57,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "exceptions", "config", *CORE, "extraction", "pool", "store", "measure", "learn",
     },
     "bench": {"exceptions", "items", "config", "dedup", "store"},
-    "view": {"exceptions", "printable", "config", *CORE, "store"},
+    "view": {
+        "exceptions", "printable", "config", *CORE, "analysis", "explanation", "pool", "store",
+    },
     "cli": {
-        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "extraction", "pool",
-        "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
+        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "explanation",
+        "extraction", "pool", "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
     },
 }  # fmt: skip
 """Of every folder and module in the package what else of ours it may import: each only what stands

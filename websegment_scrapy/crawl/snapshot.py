@@ -28,7 +28,7 @@ from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 if TYPE_CHECKING:
     from typing import Self
 
-    from playwright.async_api import Browser, Page, Playwright
+    from playwright.async_api import Browser, FloatRect, Page, Playwright
 
     from websegment_scrapy.page.capture import Captured
 
@@ -36,6 +36,8 @@ __all__ = ["Snapshotter"]
 
 CLOSE_SECONDS = 5.0
 START_SECONDS = 60.0
+MOST_PIXELS = 16_000.0
+"""Height of a picture: Chromium draws no more than 16,384 pixels at once."""
 
 
 class Snapshotter:
@@ -67,6 +69,8 @@ class Snapshotter:
         self._keeper: Keeper | None = None
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
+        self._wants_picture = False
+        self._picture: bytes | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +103,16 @@ class Snapshotter:
         except PlaywrightError as error:
             reason = error.message.strip().partition("\n")[0]
             raise AnalysisError(f"{source} could not be rendered: {reason}") from error
+
+    def render_with_picture(self, source: str | Path) -> tuple[Captured, bytes | None]:
+        """Return what `render` does, and the page's picture as JPEG, if one could be taken."""
+        self._wants_picture = True
+        try:
+            captured = self.render(source)
+        finally:
+            self._wants_picture = False
+        picture, self._picture = self._picture, None
+        return captured, picture
 
     def close(self) -> None:
         """Close the browser; afterwards nothing can be rendered."""
@@ -135,6 +149,8 @@ class Snapshotter:
         )
         if url.startswith("file:") and snapshot.document.url != url:
             raise AnalysisError(f"{url} leads to {snapshot.document.url}, another file")
+        if self._wants_picture:
+            self._picture = await _picture(page)
         return snapshot.captured
 
     async def _new_page(self, url: str) -> Page:
@@ -191,6 +207,23 @@ class Snapshotter:
         if self._keeper is not None:
             await self._keeper.close()
             self._keeper = None
+
+
+async def _picture(page: Page) -> bytes | None:
+    """Return a page's picture, cut where browsers cannot draw any further; or nothing."""
+    try:
+        height = await page.evaluate("() => document.documentElement.scrollHeight")
+        clip: FloatRect = {
+            "x": 0,
+            "y": 0,
+            "width": CONTEXT_OPTIONS["viewport"]["width"],
+            "height": min(max(float(height), 1.0), MOST_PIXELS),
+        }
+        return await page.screenshot(
+            full_page=True, clip=clip, type="jpeg", quality=70, animations="disabled"
+        )
+    except PlaywrightError:
+        return None
 
 
 def _url_of(source: str | Path) -> str:
