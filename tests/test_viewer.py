@@ -114,7 +114,9 @@ def test_a_page_is_shown_with_segments_reasons_and_another_engine(alone: ViewSer
     assert main["evidence"]
     assert main["xpaths"][0].startswith("/html")
     linked = [own for line, own in page["paragraphs"] if line.startswith(prose(1)[:40])]
-    assert linked == [[segment["id"] for segment in page["segments"] if prose(1)[:40] in segment["text"]]]
+    assert linked == [
+        [segment["id"] for segment in page["segments"] if prose(1)[:40] in segment["text"]]
+    ]
     other = Asked(alone, "page/0?engine=wps-margin&main_text=pagelevel").text
     assert "<option selected>wps-margin</option>" in other
     assert Asked(alone, "page/0?engine=none").status == 404
@@ -210,21 +212,23 @@ def test_hostile_strings_are_escaped_in_every_room(tmp_path: Path) -> None:
 
 def test_an_empty_database_and_one_that_is_written_to(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
-    with Store.open(url, recipe=RECIPES["minhash"]) as store:
-        with viewing(tmp_path / "marks", url) as server:
-            assert "holds no pages yet" in Asked(server, "").text
-            store.decide(record("http://a.example/", words_of(1), title="Now there"))
-            with store.database.write():  # while somebody writes
-                assert "Now there" in Asked(server, "?q=there").text
+    with (
+        Store.open(url, recipe=RECIPES["minhash"]) as store,
+        viewing(tmp_path / "marks", url) as server,
+    ):
+        assert "holds no pages yet" in Asked(server, "").text
+        store.decide(record("http://a.example/", words_of(1), title="Now there"))
+        with store.database.write():  # while somebody writes
+            assert "Now there" in Asked(server, "?q=there").text
 
 
 def test_a_page_of_many_segments_is_shown_in_part() -> None:
-    html = "".join(f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(4000))
+    html = "".join(
+        f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(4000)
+    )
     found = json.loads(
         look_at(
-            LookedAt(
-                html=html, url="", content_type=None, engine="justrules", main_text="learned"
-            )
+            LookedAt(html=html, url="", content_type=None, engine="justrules", main_text="learned")
         )
     )
     assert len(found["segments"]) <= 2000

@@ -128,9 +128,7 @@ def test_the_keyboard_goes_through_the_segments(
     assert watched.errors == []
 
 
-def test_a_copy_is_followed_to_its_pair(
-    chromium: Browser, served: tuple[ViewServer, Path]
-) -> None:
+def test_a_copy_is_followed_to_its_pair(chromium: Browser, served: tuple[ViewServer, Path]) -> None:
     server, _ = served
     watched, page = opened(chromium, server.url)
     page.get_by_label("Address, host or title").fill("Copied")

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_database, add_site_rules
+from websegment_scrapy.cli.arguments import add_database, add_quiet, add_site_rules
 from websegment_scrapy.cli.progress import steps
 from websegment_scrapy.config import Config
 from websegment_scrapy.exceptions import WebsegmentError
@@ -47,7 +47,7 @@ def add_parser(
     parser.add_argument(
         "-o", "--output", default=DEFAULT_FILE, metavar="FILE", help="default: %(default)s"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing meanwhile")
+    add_quiet(parser)
     parser.set_defaults(run=run)
 
 

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             database = stack.enter_context(contextlib.closing(opened))
         failed = False
         documents: list[Document] = []
-        for found in progress(_documents(args), len(args.inputs)):
+        for found in progress(_documents(args), len(args.inputs), quiet=args.quiet):
             if isinstance(found, Document):
                 documents.append(found)
             else:
@@ -75,9 +75,7 @@ def run(args: argparse.Namespace) -> int:
         if failed and not documents and database is None:
             return 1
         pool = stack.enter_context(
-            AnalysisPool(
-                min(args.workers, 2), timeout=args.page_timeout, memory=args.page_memory
-            )
+            AnalysisPool(min(args.workers, 2), timeout=args.page_timeout, memory=args.page_memory)
         )
         viewer = Viewer(
             documents[:MOST_DOCUMENTS],

@@ -175,7 +175,7 @@ def site_story(connection: Connection, host: str, below: int | None = None) -> S
     if len(few) <= FEW:
         own, of_visits = Page.id.in_(few), Visit.page_id.in_(few)
     decisions = select(Page.decision, func.count()).where(own).group_by(Page.decision)
-    counted = {decision: number for decision, number in connection.execute(decisions)}
+    counted: dict[str, int] = dict(connection.execute(decisions).tuples().all())
     visits = select(Visit.crawl_id, Visit.decision, func.count()).group_by(
         Visit.crawl_id, Visit.decision
     )

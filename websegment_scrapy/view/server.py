@@ -1,10 +1,10 @@
 """The viewer's HTTP server: for the person at this machine, and for nobody else.
 
 It listens on 127.0.0.1 only. Every path begins with a random token, so that another user or a web
-page in the same browser cannot guess it; the ``Host`` header must be our own address, so that a name
-that somebody points to 127.0.0.1 (DNS rebinding) gets nothing; what is posted must come from our own
-pages (``Origin``). No answer may be framed, cached or read by other sites, and nothing is loaded
-from elsewhere.
+page in the same browser cannot guess it; the ``Host`` header must be our own address, so that a
+name that somebody points to 127.0.0.1 (DNS rebinding) gets nothing; what is posted must come from
+our own pages (``Origin``). No answer may be framed, cached or read by other sites, and nothing is
+loaded from elsewhere.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = READ_SECONDS
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Answer a question."""
         self._reply(None)
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """Take what one of our own pages posts."""
         origin = self.headers.get("Origin", "")
         if origin not in {f"http://{host}" for host in self.server.hosts}:
@@ -145,5 +145,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(answer.body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: addresses hold the token."""

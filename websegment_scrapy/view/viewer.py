@@ -186,7 +186,7 @@ class Viewer:
         """Write down what a person says is wrong; only our own pages get here."""
         given = json.loads(posted)
         if not isinstance(given, dict):
-            raise ValueError("a mark is an object")
+            return Answer(b'{"error": "a mark is an object"}', "application/json", 400)
         page = self._look(_number(rest), str(given.get("engine")), str(given.get("method")))
         segment, kind = given.get("segment"), str(given.get("kind"))
         if segment not in [each["id"] for each in page["segments"]]:
