@@ -54,7 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measure": {"exceptions", "page", "crawl"},
     "learn": {"exceptions", "model_files", "trees", *CORE, "measure"},
     "evaluate": {
-        "exceptions", "config", *CORE, "extraction", "pool", "store", "measure", "learn",
+        "exceptions", "config", *CORE, "judging", "extraction", "pool", "store", "measure", "learn",
     },
     "bench": {"exceptions", "items", "config", "dedup", "store"},
     "view": {

@@ -22,8 +22,8 @@ from websegment_scrapy.view.viewer import Document
 pytestmark = pytest.mark.browser
 
 AXE = "axe-core@4.14.0"
-REPORT = ("#/", "#/page/2", "#/pair/2", "#/cluster/1", "#/site/a.example", "#/since/came", "#/why/0",
-          "#/between/0/1", "#/page/99")  # fmt: skip
+REPORT = ("#/", "#/page/2", "#/pair/2", "#/cluster/1", "#/site/a.example", "#/since/came",
+          "#/why/0", "#/between/0/1", "#/page/99")  # fmt: skip
 VIEWS = ("", "?q=copied", "url/2", "pair/2/1", "cluster/1", "site?host=c.example", "page/0", "none")
 
 

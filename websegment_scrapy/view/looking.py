@@ -29,7 +29,7 @@ MOST_SEGMENTS = 2000
 """That are shown; a page may have any number."""
 
 MOST_PARAGRAPHS = 3000
-TEXT, XPATH, XPATHS, EVIDENCE = 600, 400, 5, 4
+TEXT, XPATH, XPATHS, EVIDENCE = 600, 1000, 20, 4
 """Characters of a segment's text and of an XPath; XPaths and kinds of evidence that are told."""
 
 

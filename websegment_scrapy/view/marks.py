@@ -1,8 +1,9 @@
 """What a person says is wrong on a page, as JSON lines: how labelled pages begin.
 
-A line has the page's URL, the engine and the method that judged it, what it should have been
-(``content`` or ``template`` for a block, ``border`` for a segment that is cut wrongly), the XPaths
-and the text of the segment, and when it was said.
+A line has the page's URL and document, the engine and the method that judged it, what it should
+have been (``content`` or ``template`` for a block, ``border`` for a segment that is cut wrongly),
+the XPaths and the text of the segment, and when it was said. ``websegment evaluate marks`` reads it
+(`evaluate.marks`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Marks:
         self.path = path
         self._lock = threading.Lock()
 
-    def add(self, page: Mapping[str, Any], segment: int, kind: str, note: str) -> None:
+    def add(
+        self, page: Mapping[str, Any], segment: int, kind: str, note: str = "", html: str = ""
+    ) -> None:
         """Write down that a segment of a page is wrong.
 
         Parameters
@@ -48,6 +51,8 @@ class Marks:
             One of `KINDS`.
         note
             What the person says besides.
+        html
+            The document: with it the file is an INPUT of the other commands too.
         """
         if kind not in KINDS:
             raise WebsegmentError(f"{kind!r} is no mark: accepted are {', '.join(KINDS)}")
@@ -66,6 +71,7 @@ class Marks:
             "box": found["box"],
             "text": found["text"],
             "note": note[:NOTE],
+            "html": html,
             "marked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         data = (json.dumps(line, ensure_ascii=True) + "\n").encode()

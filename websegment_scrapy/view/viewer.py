@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, quote
 
 from websegment_scrapy.config import MAIN_TEXTS
 from websegment_scrapy.exceptions import AnalysisError, StoreError, WebsegmentError
+from websegment_scrapy.page.capture import Captured
+from websegment_scrapy.page.decode import decode
 from websegment_scrapy.printable import shortened
 from websegment_scrapy.segment.registry import engine_names
 from websegment_scrapy.view.html import asset, fill
@@ -20,7 +22,6 @@ from websegment_scrapy.view.server import Answer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.pool import AnalysisPool
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.view.marks import Marks
@@ -192,11 +193,22 @@ class Viewer:
         if segment not in [each["id"] for each in page["segments"]]:
             raise NotThere
         try:
-            self.marks.add(page, segment, kind, str(given.get("note") or ""))
+            html = _text_of(self._document(_number(rest)))
+            self.marks.add(page, segment, kind, str(given.get("note") or ""), html)
         except (OSError, WebsegmentError) as error:
             return Answer(json.dumps({"error": str(error)}).encode(), "application/json", 400)
         told = {"written": shortened(self.marks.path, 300)}
         return Answer(json.dumps(told).encode(), "application/json")
+
+
+def _text_of(document: Document) -> str:
+    """Return a document as a text, without the layout that rendering wrote into it."""
+    html = document.html
+    if isinstance(html, Captured):
+        return html.plain()
+    if isinstance(html, bytes):
+        return decode(html, content_type=document.content_type)
+    return html
 
 
 def _number(text: str) -> int:

@@ -21,7 +21,8 @@
   const named = (segment) => `${segment.role}, ${number(segment.words)} words` +
     (segment.templateness === null ? "" : `, templateness ${segment.templateness.toFixed(2)}`);
 
-  const say = (segment, result) => {
+  const hidden = (segment) => segment.more_xpaths + Math.max(0, segment.xpaths.length - 5);
+  const say = (segment) => {
     const told = el("p", { role: "status" });
     const post = async (kind) => {
       const answer = await fetch(`${data.root}mark/${data.number}`, { method: "POST",
@@ -52,8 +53,8 @@
         segment.evidence.map(([kind, worth]) => el("li", {},
           `${kind}: ${worth > 0 ? "+" : ""}${worth.toFixed(2)}`)))) : "",
       el("p", { class: "said", tabindex: 0 }, segment.text),
-      ...segment.xpaths.map((path) => el("div", { class: "address" }, path)),
-      segment.more_xpaths ? el("div", { class: "soft" }, `and ${segment.more_xpaths} more`) : "",
+      ...segment.xpaths.slice(0, 5).map((path) => el("div", { class: "address" }, path)),
+      hidden(segment) > 0 ? el("div", { class: "soft" }, `and ${hidden(segment)} more`) : "",
       el("div", { class: "tools" }, el("span", {}, "This is wrong:"),
         [["content", "it is content"], ["template", "it is template"],
           ["border", "its border is wrong"]].map(([kind, text]) =>
