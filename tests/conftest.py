@@ -36,6 +36,7 @@ SLOW = (
     "test_cli_output.py",
     "test_revision.py",
     "test_viewer.py",
+    "test_store_texts.py",
     "test_report.py",
 )
 """Files by the time they take: they crawl, render, kill, train, or write very much."""

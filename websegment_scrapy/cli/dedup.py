@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from websegment_scrapy.cli import resign, revise
+from websegment_scrapy.cli import diff, resign, revise
 from websegment_scrapy.cli.arguments import add_database, add_format, add_quiet, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
 from websegment_scrapy.cli.progress import counting
@@ -84,6 +84,7 @@ def add_parser(
         action="store_true",
         help="instead, pages that were judged again because more is known about their site",
     )
+    diff.add_arguments(add("diff", "what changed on a page between two visits", diff.answer))
     add("sites", "hosts with their numbers, the largest first", _sites)
     add("export", "all pages", _export)
     to_migrate = add("migrate", "bring a database of an older version up to date", _summary)

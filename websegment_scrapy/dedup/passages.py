@@ -17,7 +17,10 @@ from websegment_scrapy.page.words import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Passage", "Piece", "marked_texts", "shared_passages"]
+__all__ = ["EDIT_WIDTH", "Passage", "Piece", "edits", "marked_texts", "shared_passages"]
+
+EDIT_WIDTH = 3
+"""Words in a row that count as kept when two visits to a page are compared: small edits show."""
 
 _TOKEN = re.compile(r"\s*\S+|\s+")
 
@@ -160,3 +163,20 @@ def _pieces(tokens: Sequence[_Token], passages: Sequence[int | None]) -> list[Pi
         Piece("".join(text for text, _ in run), number)
         for number, run in groupby(numbered, key=lambda each: each[1])
     ]
+
+
+def edits(before: str, after: str, width: int = EDIT_WIDTH) -> list[tuple[str, str]]:
+    """Return what was taken out of a text (``-``) and put in (``+``), in the order of the texts.
+
+    What moved as a whole is no edit.
+    """
+    found: list[tuple[int, str, str]] = []
+    for sign, pieces in zip("-+", marked_texts(before, after, width), strict=True):
+        last = -1
+        for piece in pieces:
+            if piece.passage is not None:
+                last = piece.passage
+            elif words(piece.text):
+                found.append((last, sign, " ".join(piece.text.split())))
+    order = {"-": 0, "+": 1}
+    return [(sign, text) for _, sign, text in sorted(found, key=lambda e: (e[0], order[e[1]]))]

@@ -67,6 +67,8 @@ class PageRecord:
         16 bytes that are equal for documents of the same bytes: they get the same answer.
     dossier
         What it takes to judge the page again when more is known of its site.
+    main_text
+        The main text itself, for a store that keeps texts.
     page_type, page_type_probability
         Its functional type by the page alone, and how probable that is; ``None``: not known.
     """
@@ -87,6 +89,7 @@ class PageRecord:
     fingerprint: bytes | None = None
     document_hash: bytes | None = None
     dossier: bytes | None = None
+    main_text: str | None = None
     page_type: str | None = None
     page_type_probability: float | None = None
 

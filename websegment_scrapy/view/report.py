@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 
-from websegment_scrapy.dedup.passages import marked_texts
+from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
 from websegment_scrapy.printable import printable_text, shortened
 from websegment_scrapy.store.models import Visit
 from websegment_scrapy.store.queries import summary
@@ -17,7 +17,7 @@ from websegment_scrapy.view import listed, numbers
 from websegment_scrapy.view.difference import difference, two_crawls
 from websegment_scrapy.view.html import asset, fill, policy
 from websegment_scrapy.view.shelf import COLUMNS, Shelf, seconds
-from websegment_scrapy.view.texts import SiteRules, feed_texts, joined, kept_texts
+from websegment_scrapy.view.texts import SiteRules, add_versions, feed_texts, joined, kept_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,9 +36,6 @@ HOST = 200
 
 BINS = 10
 """Of the histogram of changes."""
-
-CHANGE_WIDTH = 3
-"""Words in a row that count as kept when two visits to a page are compared: small edits show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +187,7 @@ class _Report:
         changed = dict.fromkeys(c.page for c in changes if c.page in shelf.rows)
         keys = {key: page for key, page in shelf.keys.items() if page in {*wanted, *changed}}
         from_feeds = feed_texts(feeds, field, keys, 4 * limits.text_bytes)
+        add_versions(connection, from_feeds, [*changed, *wanted])
         missing = [page for page in wanted if not from_feeds.get(page)]
         kept = dict(kept_texts(connection, missing[: limits.copies], self.rules))
         now = joined(from_feeds, kept, wanted)
@@ -211,7 +209,7 @@ class _Report:
         for page in changed:
             versions = from_feeds.get(page, [])
             if len(versions) == 2:
-                found = side_by_side(versions[0], versions[1], CHANGE_WIDTH)
+                found = side_by_side(versions[0], versions[1], EDIT_WIDTH)
                 if found:
                     edited[str(page)] = found
         paired = {}

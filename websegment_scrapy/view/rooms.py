@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.dedup.passages import marked_texts
+from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
 from websegment_scrapy.printable import printable_text
+from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.queries import summary
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import template_parts
@@ -17,6 +18,7 @@ from websegment_scrapy.view.texts import kept_texts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from websegment_scrapy.dedup.passages import Piece
     from websegment_scrapy.store.answers import Summary
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.view.texts import SiteRules
@@ -49,6 +51,8 @@ class DatabaseRooms:
             return "url.html", self._url(*numbers)
         if name == "pair" and len(numbers) == 2:
             return "pair.html", self._pair(*numbers)
+        if name == "change" and len(numbers) == 1:
+            return "change.html", self._change(*numbers)
         if name == "cluster" and len(numbers) == 1:
             return "cluster.html", self._cluster(numbers[0], _below(given) or 0)
         raise LookupError(name)
@@ -82,6 +86,7 @@ class DatabaseRooms:
                 "row": row,
                 "visits": lookups.visits_of(connection, page),
                 "copies": lookups.copies_of(connection, page),
+                "versions": len(texts_of(connection, [page]).get(page, ())),
                 "text": _shown(self._texts(connection, page).get(page, "")),
             }
 
@@ -101,11 +106,7 @@ class DatabaseRooms:
         data = None
         if first in texts and second in texts:
             shown = [_shown(texts[row.id]) for row in (other, one)]
-            marked = marked_texts(shown[0], shown[1], info.recipe.width)
-            data = [
-                [value for piece in pieces for value in (piece.text, _place(piece.passage))]
-                for pieces in marked
-            ]
+            data = _data(marked_texts(shown[0], shown[1], info.recipe.width))
         return {
             "copy": one,
             "original": other,
@@ -114,6 +115,19 @@ class DatabaseRooms:
             "threshold": info.similarity,
             "data": data,
         }
+
+    def _change(self, page: int) -> dict[str, Any]:
+        """Compare the last two texts that are kept of a page."""
+        with self.database.read() as connection:
+            row = lookups.page_by_id(connection, page)
+            versions = texts_of(connection, [page]).get(page, [])
+        if row is None:
+            raise LookupError(page)
+        data = None
+        if len(versions) > 1:
+            before, after = (_shown(version.text) for version in versions[-2:])
+            data = _data(marked_texts(before, after, EDIT_WIDTH))
+        return {"row": row, "versions": versions[-2:], "data": data}
 
     def _cluster(self, cluster: int, above: int) -> dict[str, Any]:
         with self.database.read() as connection:
@@ -142,7 +156,10 @@ class DatabaseRooms:
         }
 
     def _texts(self, connection: Connection, *pages: int) -> dict[int, str]:
-        return dict(kept_texts(connection, pages, self.rules))
+        found = dict(kept_texts(connection, pages, self.rules))
+        for page, versions in texts_of(connection, pages).items():
+            found[page] = versions[-1].text
+        return found
 
 
 def _below(given: dict[str, str]) -> int | None:
@@ -151,6 +168,14 @@ def _below(given: dict[str, str]) -> int | None:
 
 def _shown(text: str) -> str:
     return printable_text(text[:ONE_TEXT], terminal=True)
+
+
+def _data(marked: tuple[list[Piece], list[Piece]]) -> list[list[Any]]:
+    """Return pieces as the script takes them: a text, the number of its passage (-1: none)."""
+    return [
+        [value for piece in pieces for value in (piece.text, _place(piece.passage))]
+        for pieces in marked
+    ]
 
 
 def _place(passage: int | None) -> int:

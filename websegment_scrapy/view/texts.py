@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.exceptions import AnalysisError
+from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.models import KeptPage
 from websegment_scrapy.store.templates import read_verdict
 from websegment_scrapy.text.dossier import Dossier
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["SiteRules", "feed_texts", "kept_texts"]
+__all__ = ["SiteRules", "add_versions", "feed_texts", "joined", "kept_texts"]
 
 CHUNK = 200
 MOST_SITES = 200
@@ -100,6 +101,15 @@ def feed_texts(
             if len(known) > 2:
                 room += len(known.pop(0))
     return found
+
+
+def add_versions(connection: Connection, found: dict[int, list[str]], pages: Sequence[int]) -> None:
+    """Add the last texts that the database keeps of pages, where feeds tell of no change."""
+    missing = [page for page in dict.fromkeys(pages) if len(found.get(page, ())) < 2]
+    for start in range(0, len(missing), CHUNK):
+        for page, versions in texts_of(connection, missing[start : start + CHUNK]).items():
+            if len(versions) > len(found.get(page, ())):
+                found[page] = [version.text for version in versions[-2:]]
 
 
 def joined(

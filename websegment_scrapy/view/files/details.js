@@ -73,7 +73,8 @@
       [["What it repeats", pageLink(original)], ["The copy", pageLink(id)]])
       : [el("h3", {}, "What it repeats"), el("p", {}, pageLink(original)), el("h3", {}, "The copy"),
         el("p", {}, pageLink(id)), none("Their texts are not in this file: the database keeps " +
-          "none of them, or there was no more room. Give the crawl's feed with --items.")]];
+          "none of them, or there was no more room. Give the crawl's feed with --items, or crawl with " +
+          "WEBSEGMENT_KEEP_TEXTS.")]];
   };
 
   const changeView = (id) => {
