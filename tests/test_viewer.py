@@ -48,6 +48,7 @@ class Asked:
         token: str | None = None,
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
+        raw: bool = False,
     ) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
         given = {"Host": host or f"127.0.0.1:{server.server_port}", **(headers or {})}
@@ -55,7 +56,7 @@ class Asked:
         connection.request("GET" if body is None else "POST", target, body, given)
         answer = connection.getresponse()
         self.status, self.headers = answer.status, answer.headers
-        self.text = answer.read().decode()
+        self.text = answer.read().decode("latin-1" if raw else "utf-8")
         connection.close()
 
 

@@ -19,7 +19,10 @@ __all__ = ["viewing"]
 
 @contextmanager
 def viewing(
-    marks: Path, database: str | None = None, documents: Sequence[Document] = ()
+    marks: Path,
+    database: str | None = None,
+    documents: Sequence[Document] = (),
+    screenshots: Path | None = None,
 ) -> Iterator[ViewServer]:
     """Serve a database and documents."""
     with ExitStack() as stack:
@@ -29,7 +32,7 @@ def viewing(
         pool = stack.enter_context(AnalysisPool(1, timeout=60, memory=1024))
         viewer = Viewer(
             documents, pool, Marks(marks), opened, SiteRules(), engine="justrules",
-            main_text="learned",
+            main_text="learned", screenshots=screenshots,
         )  # fmt: skip
         server = stack.enter_context(ViewServer(viewer.answer))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

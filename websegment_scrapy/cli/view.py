@@ -52,6 +52,12 @@ def add_parser(
         metavar="FILE",
         help="where it is written what is wrong (default: %(default)s)",
     )
+    parser.add_argument(
+        "--screenshots",
+        type=Path,
+        metavar="DIR",
+        help="the crawls' WEBSEGMENT_KEEP_SCREENSHOTS: pictures of the database's pages",
+    )
     parser.add_argument("--port", type=int, default=0, help="default: any free one")
     parser.set_defaults(run=run)
 
@@ -85,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
             SiteRules(args.threshold, args.min_pages),
             engine=args.engine,
             main_text=args.main_text,
+            screenshots=args.screenshots,
         )
         try:
             server = stack.enter_context(ViewServer(viewer.answer, args.port))

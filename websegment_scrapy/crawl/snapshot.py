@@ -23,12 +23,13 @@ from websegment_scrapy.crawl.driver import OWN_SIGNALS, driver_in
 from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
 from websegment_scrapy.crawl.keeping import Keeper, refusal
 from websegment_scrapy.crawl.navigation import Navigation, Opening
+from websegment_scrapy.crawl.pictures import picture_of
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from playwright.async_api import Browser, FloatRect, Page, Playwright
+    from playwright.async_api import Browser, Page, Playwright
 
     from websegment_scrapy.page.capture import Captured
 
@@ -36,8 +37,6 @@ __all__ = ["Snapshotter"]
 
 CLOSE_SECONDS = 5.0
 START_SECONDS = 60.0
-MOST_PIXELS = 16_000.0
-"""Height of a picture: Chromium draws no more than 16,384 pixels at once."""
 
 
 class Snapshotter:
@@ -150,7 +149,7 @@ class Snapshotter:
         if url.startswith("file:") and snapshot.document.url != url:
             raise AnalysisError(f"{url} leads to {snapshot.document.url}, another file")
         if self._wants_picture:
-            self._picture = await _picture(page)
+            self._picture = await picture_of(page)
         return snapshot.captured
 
     async def _new_page(self, url: str) -> Page:
@@ -207,23 +206,6 @@ class Snapshotter:
         if self._keeper is not None:
             await self._keeper.close()
             self._keeper = None
-
-
-async def _picture(page: Page) -> bytes | None:
-    """Return a page's picture, cut where browsers cannot draw any further; or nothing."""
-    try:
-        height = await page.evaluate("() => document.documentElement.scrollHeight")
-        clip: FloatRect = {
-            "x": 0,
-            "y": 0,
-            "width": CONTEXT_OPTIONS["viewport"]["width"],
-            "height": min(max(float(height), 1.0), MOST_PIXELS),
-        }
-        return await page.screenshot(
-            full_page=True, clip=clip, type="jpeg", quality=70, animations="disabled"
-        )
-    except PlaywrightError:
-        return None
 
 
 def _url_of(source: str | Path) -> str:

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.template.hashes import PageParts
 
-__all__ = ["PageRecord", "canonical_url", "clean", "host_of", "lock_of", "url_key"]
+__all__ = [
+    "PageRecord",
+    "canonical_url",
+    "clean",
+    "host_of",
+    "lock_of",
+    "picture_name",
+    "url_key",
+]
 
 MAX_TEXT = 2000
 """Characters kept of a title or an error message."""
@@ -135,6 +143,11 @@ def urldefrag_text(url: str) -> str:
 def url_key(url: str) -> bytes:
     """Return the 16 bytes by which a canonical URL is looked up."""
     return blake2b(url.encode(), digest_size=16).digest()
+
+
+def picture_name(url: str) -> str:
+    """Return the name of the file that has the picture of a URL's page."""
+    return f"{url_key(canonical_url(url)).hex()}.jpg"
 
 
 def lock_of(key: bytes) -> int:

@@ -9,6 +9,7 @@ from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
 from websegment_scrapy.printable import printable_text
 from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.queries import summary
+from websegment_scrapy.store.record import picture_name
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import template_parts
 from websegment_scrapy.view import lookups
@@ -16,6 +17,8 @@ from websegment_scrapy.view.numbers import DECISIONS
 from websegment_scrapy.view.texts import kept_texts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy import Connection
 
     from websegment_scrapy.dedup.passages import Piece
@@ -37,8 +40,11 @@ PARTS = 100
 class DatabaseRooms:
     """The pages of the viewer that show a database: a template and its values for each."""
 
-    def __init__(self, database: Database, rules: SiteRules) -> None:
+    def __init__(
+        self, database: Database, rules: SiteRules, screenshots: Path | None = None
+    ) -> None:
         self.database = database
+        self.screenshots = screenshots
         self.rules = rules
         self._summary: tuple[float, Summary] | None = None
 
@@ -86,9 +92,25 @@ class DatabaseRooms:
                 "row": row,
                 "visits": lookups.visits_of(connection, page),
                 "copies": lookups.copies_of(connection, page),
+                "has_screenshot": self._file(row.url) is not None,
                 "versions": len(texts_of(connection, [page]).get(page, ())),
                 "text": _shown(self._texts(connection, page).get(page, "")),
             }
+
+    def screenshot(self, page: int) -> bytes:
+        """Return the picture that a crawl has kept of a page."""
+        with self.database.read() as connection:
+            row = lookups.page_by_id(connection, page)
+        file = None if row is None else self._file(row.url)
+        if file is None:
+            raise LookupError(page)
+        return file.read_bytes()
+
+    def _file(self, url: str) -> Path | None:
+        if self.screenshots is None:
+            return None
+        file = self.screenshots / picture_name(url)
+        return file if file.is_file() else None
 
     def _pair(self, first: int, second: int) -> dict[str, Any]:
         with self.database.read() as connection:

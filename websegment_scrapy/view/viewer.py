@@ -21,6 +21,7 @@ from websegment_scrapy.view.server import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from websegment_scrapy.pool import AnalysisPool
     from websegment_scrapy.store.database import Database
@@ -71,6 +72,8 @@ class Viewer:
         The crawls' settings about sites.
     engine, main_text
         How documents are judged at first.
+    screenshots
+        The crawls' folder of pictures (``WEBSEGMENT_KEEP_SCREENSHOTS``).
     """
 
     def __init__(
@@ -83,12 +86,13 @@ class Viewer:
         *,
         engine: str,
         main_text: str,
+        screenshots: Path | None = None,
     ) -> None:
         self.documents = documents
         self.pool = pool
         self.marks = marks
         self.engine, self.main_text = engine, main_text
-        self.rooms = None if database is None else DatabaseRooms(database, rules)
+        self.rooms = None if database is None else DatabaseRooms(database, rules, screenshots)
         self._known: dict[tuple[int, str, str], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -112,6 +116,8 @@ class Viewer:
                 return self._picture(_number(rest))
             if name == "":
                 return _html("home.html", **common, **self._home(given))
+            if name == "screenshot" and self.rooms is not None:
+                return Answer(self.rooms.screenshot(_number(rest)), "image/jpeg")
             if self.rooms is not None:
                 template, values = self.rooms.enter(name, rest, given)
                 return _html(template, **common, **values)
