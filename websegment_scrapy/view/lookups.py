@@ -145,21 +145,28 @@ def found_pages(connection: Connection, wanted: str, below: int | None = None) -
     query = select(*_COLUMNS).order_by(Page.id.desc()).limit(ROWS + 1)
     if wanted:
         query = query.where(
-            or_(
-                Page.url.icontains(wanted, autoescape=True),
-                Page.title.icontains(wanted, autoescape=True),
-            )
+            or_(_has(connection, Page.url, wanted), _has(connection, Page.title, wanted))
         )
     if below is not None:
         query = query.where(Page.id < below)
     return _rows(list(connection.execute(query).all()))
 
 
+def _has(connection: Connection, column: Any, wanted: str) -> Any:
+    """Return whether a column has a text in it, in any case.
+
+    SQLite's LIKE knows the case of ASCII letters by itself, and takes half the time then.
+    """
+    if connection.dialect.name == "sqlite":
+        return column.contains(wanted, autoescape=True)
+    return column.icontains(wanted, autoescape=True)
+
+
 def hosts_like(connection: Connection, wanted: str) -> list[str]:
     """Return hosts that have a text in them."""
     query = select(Site.host).order_by(Site.host).limit(ROWS)
     if wanted:
-        query = query.where(Site.host.icontains(wanted, autoescape=True))
+        query = query.where(_has(connection, Site.host, wanted))
     return list(connection.execute(query).scalars())
 
 

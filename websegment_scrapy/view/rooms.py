@@ -9,12 +9,12 @@ from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
 from websegment_scrapy.printable import printable_text
 from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.queries import summary
-from websegment_scrapy.store.record import picture_name
+from websegment_scrapy.store.record import clean, picture_name
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import template_parts
 from websegment_scrapy.view import lookups
 from websegment_scrapy.view.numbers import DECISIONS
-from websegment_scrapy.view.texts import kept_texts
+from websegment_scrapy.view.texts import SiteRules, kept_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.passages import Piece
     from websegment_scrapy.store.answers import Summary
     from websegment_scrapy.store.database import Database
-    from websegment_scrapy.view.texts import SiteRules
 
 __all__ = ["DatabaseRooms"]
 
@@ -32,6 +31,7 @@ FRESH_SECONDS = 5.0
 """The numbers of the whole database are counted again after so long."""
 
 LONGEST_SEARCH = 200
+LONGEST_NUMBER = 19
 ONE_TEXT = 200_000
 PARTS = 100
 """Parts of a site's template that are shown."""
@@ -51,8 +51,8 @@ class DatabaseRooms:
     def enter(self, name: str, rest: str, given: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Return the template and the values of a room; `LookupError` if there is none."""
         if name == "site" and not rest:
-            return "site.html", self._site(given["host"], _below(given))
-        numbers = [int(part) for part in rest.split("/")]
+            return "site.html", self._site(clean(given["host"]), _below(given))
+        numbers = [_number(part) for part in rest.split("/")]
         if name == "url" and len(numbers) == 1:
             return "url.html", self._url(*numbers)
         if name == "pair" and len(numbers) == 2:
@@ -65,7 +65,7 @@ class DatabaseRooms:
 
     def home(self, given: dict[str, str]) -> dict[str, Any]:
         """Return the first page: numbers, what is searched for, the latest pages."""
-        wanted = given.get("q", "").strip()[:LONGEST_SEARCH]
+        wanted = clean(given.get("q", "").strip()[:LONGEST_SEARCH])
         told = self._numbers()
         with self.database.read() as connection:
             exact = lookups.page_by_url(connection, wanted) if wanted else None
@@ -178,14 +178,23 @@ class DatabaseRooms:
         }
 
     def _texts(self, connection: Connection, *pages: int) -> dict[int, str]:
-        found = dict(kept_texts(connection, pages, self.rules))
+        # Crawls may go on: what is known of sites is read anew each time.
+        rules = SiteRules(self.rules.theta, self.rules.min_pages)
+        found = dict(kept_texts(connection, pages, rules))
         for page, versions in texts_of(connection, pages).items():
             found[page] = versions[-1].text
         return found
 
 
 def _below(given: dict[str, str]) -> int | None:
-    return int(given["below"]) if "below" in given else None
+    return _number(given["below"]) if "below" in given else None
+
+
+def _number(text: str) -> int:
+    """Read a number that a database can hold."""
+    if not (text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER):
+        raise LookupError(text)
+    return int(text)
 
 
 def _shown(text: str) -> str:

@@ -24,6 +24,7 @@ __all__ = ["Answer", "Question", "ViewServer"]
 
 ADDRESS = "127.0.0.1"
 LARGEST_BODY = 100_000
+MOST_DISCARDED = 10_000_000
 READ_SECONDS = 10.0
 
 HEADERS = {
@@ -110,6 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit() or int(length) > LARGEST_BODY:
+            self._discard(length)
             self._refuse(413, "too much, or of unknown length")
             return
         self._reply(self.rfile.read(int(length)))
@@ -128,6 +130,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "there is nothing here: use the address that the command has printed")
             return
         self._send(self.server.answer(Question(path, parts.query, posted)))
+
+    def _discard(self, length: str) -> None:
+        """Read what is too much, within reason: otherwise the answer would be lost with it."""
+        left = min(int(length), MOST_DISCARDED) if length.isascii() and length.isdigit() else 0
+        while left > 0 and (piece := self.rfile.read(min(left, 65_536))):
+            left -= len(piece)
 
     def _refuse(self, status: int, why: str) -> None:
         self.close_connection = True

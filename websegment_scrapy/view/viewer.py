@@ -194,7 +194,10 @@ class Viewer:
         given = json.loads(posted)
         if not isinstance(given, dict):
             return Answer(b'{"error": "a mark is an object"}', "application/json", 400)
-        page = self._look(_number(rest), str(given.get("engine")), str(given.get("method")))
+        engine, method = str(given.get("engine")), str(given.get("method"))
+        if engine not in engine_names() or method not in MAIN_TEXTS:
+            raise NotThere
+        page = self._look(_number(rest), engine, method)
         segment, kind = given.get("segment"), str(given.get("kind"))
         if segment not in [each["id"] for each in page["segments"]]:
             raise NotThere
