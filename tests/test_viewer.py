@@ -276,6 +276,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
         connection.request("GET", f"/{found[2]}/")
         text = connection.getresponse().read().decode()
+        connection.close()
         assert "page.html" in text
         assert "a.example" in text
         process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.test_report import hostile_database
 from tests.texts import prose
 from tests.viewing import viewing
 from websegment_scrapy.crawl.snapshot import Snapshotter
+from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.view.server import ViewServer
 from websegment_scrapy.view.viewer import Document
 
@@ -26,8 +28,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ViewServe
     folder = tmp_path_factory.mktemp("view")
     fill(f"sqlite:///{folder}/store.db")
     (folder / "page.html").write_text(article(f"{prose(1)}\n{prose(2)}\n{prose(3)}"))
-    with Snapshotter() as snapshotter:
-        captured, picture = snapshotter.render_with_picture(folder / "page.html")
+
+    def render() -> tuple[Captured, bytes | None]:
+        with Snapshotter() as snapshotter:
+            return snapshotter.render_with_picture(folder / "page.html")
+
+    # In a thread of its own: here Playwright's loop may run already.
+    with ThreadPoolExecutor(1) as executor:
+        captured, picture = executor.submit(render).result()
     assert picture is not None
     assert picture.startswith(b"\xff\xd8")
     documents = [
@@ -49,7 +57,8 @@ def hostile_page() -> str:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def chromium(served: tuple[ViewServer, Path]) -> Iterator[Browser]:
+    """Start a browser when that of the rendering has ended: its keeper ends all of its kind."""
     with browser() as started:
         yield started
 

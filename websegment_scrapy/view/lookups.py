@@ -13,7 +13,7 @@ from websegment_scrapy.store.models import Crawl, Page, Site, Visit
 from websegment_scrapy.store.record import canonical_url, url_key
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 __all__ = [
     "ROWS",
@@ -73,7 +73,7 @@ def _rows(found: list[Any], key: str = "id") -> Rows:
     return Rows(shown, getattr(shown[-1], key) if more else None)
 
 
-def page_by_id(connection: Connection, page: int) -> Row[Any] | None:
+def page_by_id(connection: Connection, page: int) -> Any:
     """Return everything about a page, with the names of what it refers to."""
     query = (
         select(
@@ -182,7 +182,7 @@ def site_story(connection: Connection, host: str, below: int | None = None) -> S
     if len(few) <= FEW:
         own, of_visits = Page.id.in_(few), Visit.page_id.in_(few)
     decisions = select(Page.decision, func.count()).where(own).group_by(Page.decision)
-    counted: dict[str, int] = dict(connection.execute(decisions).tuples().all())
+    counted = {row[0]: row[1] for row in connection.execute(decisions)}
     visits = select(Visit.crawl_id, Visit.decision, func.count()).group_by(
         Visit.crawl_id, Visit.decision
     )
@@ -192,9 +192,8 @@ def site_story(connection: Connection, host: str, below: int | None = None) -> S
     for crawl, decision, number in connection.execute(visits.where(of_visits)):
         crawls.setdefault(crawl, {})[decision] = number
     last = sorted(crawls, reverse=True)[:ROWS]
-    names = dict(
-        connection.execute(select(Crawl.id, Crawl.name).where(Crawl.id.in_(last))).tuples().all()
-    )
+    named = select(Crawl.id, Crawl.name).where(Crawl.id.in_(last))
+    names = {row.id: row.name for row in connection.execute(named)}
     query = select(*_COLUMNS).where(own).order_by(Page.id.desc()).limit(ROWS + 1)
     if below is not None:
         query = query.where(Page.id < below)

@@ -35,6 +35,7 @@ MOST_KEPT = 40
 """Analyses that are remembered: switching back and forth costs nothing."""
 
 ASSETS = {
+    "icon.svg": ("image/svg+xml", ("icon.svg",)),
     "style.css": ("text/css; charset=utf-8", ("style.css", "view.css")),
     "view.js": ("text/javascript; charset=utf-8", ("parts.js", "view.js")),
 }
@@ -103,7 +104,9 @@ class Viewer:
         try:
             given = {
                 key: values[-1]
-                for key, values in parse_qs(question.query, max_num_fields=20).items()
+                for key, values in parse_qs(
+                    question.query, keep_blank_values=True, max_num_fields=20
+                ).items()
             }
             if question.posted is not None:
                 return self._mark(rest, question.posted) if name == "mark" else _none(common)
@@ -199,7 +202,8 @@ class Viewer:
             raise NotThere
         page = self._look(_number(rest), engine, method)
         segment, kind = given.get("segment"), str(given.get("kind"))
-        if segment not in [each["id"] for each in page["segments"]]:
+        known = [each["id"] for each in page["segments"]]
+        if not isinstance(segment, int) or segment not in known:
             raise NotThere
         try:
             html = _text_of(self._document(_number(rest)))

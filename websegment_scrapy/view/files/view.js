@@ -85,6 +85,7 @@
   const outline = () => {
     const drawn = svg("svg", { viewBox: `0 0 ${page.width} ${page.height}`,
       preserveAspectRatio: "none", class: data.picture ? null : "alone" });
+    const texts = [];
     const order = [...page.segments].sort((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]);
     order.forEach((segment) => {
       const [x, y, width, height] = segment.box;
@@ -95,12 +96,13 @@
         "aria-label": `Segment ${segment.id}: ${named(segment)}`, on: {
           mouseenter: () => choose(segment.id, "shape"), focus: () => choose(segment.id, "shape"),
           click: () => choose(segment.id, "shape") } }, rect);
-      if (!data.picture && height >= 14 && width >= 60) shape.append(svg("text", { x: x + 4,
-        y: y + 15 }, segment.text.slice(0, Math.max(1, Math.floor(width / 9)))));
+      if (!data.picture && height >= 14 && width >= 60) texts.push(svg("text", { x: x + 4,
+        y: y + 15, "aria-hidden": "true" },
+        segment.text.slice(0, Math.max(1, Math.floor(width / 9)))));
       shapes.set(segment.id, shape);
     });
     // In the order of the page, so that Tab goes through it; small ones lie above large ones.
-    drawn.append(...order.map((segment) => shapes.get(segment.id)));
+    drawn.append(...order.map((segment) => shapes.get(segment.id)), ...texts);
     if (data.picture) {
       const picture = el("img", { src: `${data.root}picture/${data.number}`,
         alt: "The page as the browser shows it" });
