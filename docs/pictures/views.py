@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import sys
 import threading
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -19,6 +20,10 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "example_project"))
+
+from demo.server import WebServers
 
 from websegment_scrapy.cli.main import main as websegment
 from websegment_scrapy.crawl.browser import find_chromium
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent.parent / "example_project" / "results"
 FEEDS = ("first.jsonl", "second.jsonl")
+PORT = 18651
+SITE, PATH = 0, "/news/rain-gauge.html"
 COLOURS = 128
 """Of the palette: flat colours and text need no more, and the files stay small."""
 
@@ -53,11 +60,14 @@ def served() -> Iterator[tuple[str, int, int]]:
         with database.read() as connection:
             pair = min(pairs(database), key=lambda row: row.similarity)
             ids = [page_by_url(connection, url) for url in (pair.url, pair.duplicate_of)]
-        file = min(Path().glob("journal-*.html"))
+        servers = WebServers(PORT)
+        servers.start()
+        stack.callback(servers.stop)
+        url = servers.sites[SITE].origin + PATH
         with Snapshotter() as snapshotter:
-            captured, picture = snapshotter.render_with_picture(file)
-        document = Document(file.name, captured, f"https://example.org/{file.name}", None, picture)
-        plain = Document(f"{file.name}, plain", file.read_bytes(), document.url)
+            captured, picture = snapshotter.render_with_picture(url)
+        document = Document("rain-gauge.html", captured, url, None, picture)
+        plain = Document("rain-gauge.html, plain", captured.plain(), url)
         pool = stack.enter_context(AnalysisPool(1, timeout=60, memory=1024))
         marks = Marks(Path(os.devnull))
         viewer = Viewer(
