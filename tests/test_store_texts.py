@@ -17,6 +17,7 @@ from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.kept_texts import MAX_BYTES, packed, texts_of, unpacked
 from websegment_scrapy.store.lifecycle import forget
 from websegment_scrapy.store.merging import copy
+from websegment_scrapy.view.lookups import page_by_url
 
 pytest_plugins = ["tests.test_store_support"]
 
@@ -33,8 +34,10 @@ def visit(store: Store, text: str, url: str = URL) -> str:
     return str(store.decide(record(url, text, main_text=text)).kind)
 
 
-def kept(store: Store, page: int = 1) -> list[str]:
+def kept(store: Store, url: str = URL) -> list[str]:
     with store.database.read() as connection:
+        page = page_by_url(connection, url)
+        assert page is not None
         return [version.text for version in texts_of(connection, [page]).get(page, [])]
 
 
@@ -63,7 +66,7 @@ def test_several_in_one_batch_and_none_of_pages_without_a_text(store: Store) -> 
         ]
     )
     assert kept(store) == [words_of(1), words_of(2)]
-    assert kept(store, 2) == [words_of(1)]
+    assert kept(store, OTHER) == [words_of(1)]
     assert query(store, "SELECT count(*) FROM kept_texts") == [(3,)]
 
 
@@ -125,7 +128,7 @@ def test_a_crawl_keeps_texts_if_asked(tmp_path: Path) -> None:
     with Site({"/": page(prose(1))}) as site:
         found = crawl([site.url("/")], settings | {"WEBSEGMENT_KEEP_TEXTS": 1})
     with Store.open(database, recipe=MINHASH) as store:
-        assert kept(store) == [found.items[0]["websegment"]["main_text"]]
+        assert kept(store, found.items[0]["url"]) == [found.items[0]["websegment"]["main_text"]]
 
 
 def test_what_changed_is_printed(

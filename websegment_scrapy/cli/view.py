@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
             raise WebsegmentError(
                 f"port {args.port} cannot be used ({error.strerror}): name another with --port"
             ) from None
+        if viewer.rooms is not None:
+            threading.Thread(target=viewer.rooms.warm_up, daemon=True).start()
         print(f"{server.url}\nCtrl-C ends it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()

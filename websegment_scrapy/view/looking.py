@@ -85,6 +85,7 @@ def look_at(task: LookedAt) -> str:
 def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
     """Describe the segments; where there are too many, those with most words."""
     evidence, rules = leaf_evidence(page), leaf_rules(page)
+    lengths = (page.tree.text_end - page.tree.text_start)[page.tree.leaves].tolist()
     chosen: Sequence[Any] = page.segments
     if len(chosen) > MOST_SEGMENTS:
         chosen = sorted(chosen, key=lambda each: -each.words)[:MOST_SEGMENTS]
@@ -103,18 +104,23 @@ def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
             "xpaths": [shortened(path, XPATH) for path in segment.xpaths[:XPATHS]],
             "more_xpaths": max(0, len(segment.xpaths) - XPATHS),
             "text": shortened(segment.text, TEXT),
-            "evidence": _together([evidence[leaf] for leaf in segment.leaves.tolist()]),
+            "evidence": _together(
+                [(evidence[leaf], lengths[leaf]) for leaf in segment.leaves.tolist()]
+            ),
             "rules": _most([rules[leaf] for leaf in segment.leaves.tolist()]),
         }
         for segment in chosen
     ]
 
 
-def _together(found: Sequence[dict[str, float] | None]) -> list[list[Any]]:
-    """Return the evidence of several leaves: the mean of each kind, the strongest first."""
-    told = [each for each in found if each is not None]
-    kinds = {kind for each in told for kind in each}
-    means = {kind: sum(each.get(kind, 0.0) for each in told) / len(told) for kind in kinds}
+def _together(found: Sequence[tuple[dict[str, float] | None, int]]) -> list[list[Any]]:
+    """Return the evidence of several leaves: the mean of each kind by their characters."""
+    told = [(each, max(length, 1)) for each, length in found if each is not None]
+    kinds = {kind for each, _ in told for kind in each}
+    total = sum(length for _, length in told)
+    means = {
+        kind: sum(each.get(kind, 0.0) * length for each, length in told) / total for kind in kinds
+    }
     strongest = sorted(means, key=lambda kind: (-abs(means[kind]), kind))[:EVIDENCE]
     return [[kind, round(means[kind], 2)] for kind in strongest]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
+from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.printable import printable_text
 from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.queries import summary
@@ -32,6 +34,7 @@ FRESH_SECONDS = 5.0
 
 LONGEST_SEARCH = 200
 LONGEST_NUMBER = 19
+NOWHERE = "\ufffd\ufffd\ufffd"
 ONE_TEXT = 200_000
 PARTS = 100
 """Parts of a site's template that are shown."""
@@ -76,6 +79,11 @@ class DatabaseRooms:
                 "found": lookups.found_pages(connection, wanted, _below(given)),
                 "hosts": lookups.hosts_like(connection, wanted),
             }
+
+    def warm_up(self) -> None:
+        """Search once for what is nowhere: afterwards the pages are in the system's memory."""
+        with suppress(StoreError):
+            self.home({"q": NOWHERE})
 
     def _numbers(self) -> Summary:
         now = time.monotonic()
