@@ -35,6 +35,9 @@ SLOW = (
     "test_store_templates.py",
     "test_cli_output.py",
     "test_revision.py",
+    "test_viewer.py",
+    "test_store_texts.py",
+    "test_report.py",
 )
 """Files by the time they take: they crawl, render, kill, train, or write very much."""
 

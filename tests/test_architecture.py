@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "shielding": set(),
     "deadlines": set(),
     "trees": set(),
+    "printable": set(),
     "items": set(),
     "keeper": set(),
     "config": {"exceptions", "keeper"},
@@ -38,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": {"model_files", *CORE},
     "findings": {"template", "dedup"},
     "analysis": {"config", "exceptions", *CORE, "judging", "findings"},
+    "explanation": {"analysis", *CORE},
     "extraction": {"config", *CORE, "judging"},
     "frames": {"exceptions"},
     "worker": {"exceptions", "analysis", "frames"},
@@ -52,12 +54,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measure": {"exceptions", "page", "crawl"},
     "learn": {"exceptions", "model_files", "trees", *CORE, "measure"},
     "evaluate": {
-        "exceptions", "config", *CORE, "extraction", "pool", "store", "measure", "learn",
+        "exceptions", "config", *CORE, "judging", "extraction", "pool", "store", "measure", "learn",
     },
     "bench": {"exceptions", "items", "config", "dedup", "store"},
+    "view": {
+        "exceptions", "printable", "config", *CORE, "analysis", "explanation", "pool", "store",
+    },
     "cli": {
-        "exceptions", "config", "model_files", *CORE, "analysis", "extraction", "pool", "store",
-        "crawl", "measure", "learn", "evaluate", "bench",
+        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "explanation",
+        "extraction", "pool", "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
     },
 }  # fmt: skip
 """Of every folder and module in the package what else of ours it may import: each only what stands

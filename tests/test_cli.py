@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,30 @@ def test_wrong_use_is_status_2_in_one_line(tmp_path: Path) -> None:
         assert message in done.stderr
         assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_meter_tells_pace_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from websegment_scrapy.cli import progress as told
+
+    now = [0.0]
+    monkeypatch.setattr(told.time, "monotonic", lambda: now[0])
+
+    def seconds() -> Iterator[int]:
+        for number in range(8):
+            now[0] += 10
+            yield number
+
+    assert list(told.progress(seconds(), 8, "pages")) == list(range(8))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "2/8 pages, 0.1/s, 1:00 left"
+    assert lines[-1] == "8/8 pages, 0.1/s"
+    list(told.progress(seconds(), 8, quiet=True))
+    with told.counting("pages brought") as count:
+        now[0] += 4000
+        count(1000)
+    assert capsys.readouterr().err == "1000 pages brought, 0.2/s\n"
 
 
 def test_progress_is_drawn_on_a_terminal_only(tmp_path: Path) -> None:

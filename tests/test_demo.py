@@ -258,6 +258,11 @@ def _without_seconds(line: str) -> str:
 
 def test_without_a_browser_the_other_sites_are_still_right(tmp_path: Path) -> None:
     demo = run_demo(tmp_path, "--render=never")
+    named = section(demo.printed, "Everything in one file").partition("\n")[0]
+    report = json.loads(Path(named).read_text().split('id="data">')[1].split("</script>")[0])
+    assert named == str(tmp_path / "report.html")
+    assert len(report["texts"]) == report["summary"]["duplicate"] == 25  # one of the second crawl
+    assert len(report["compared"]) == 2
     expected = truth(load_sites(demo.port))
     duplicates = [item for item in demo.first if item["websegment"]["decision"] == "duplicate"]
     assert len(duplicates) == 24

@@ -17,7 +17,7 @@ from tests.texts import page, prose
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_IN_THE_SDIST = {".gitignore", "pyproject.toml"}  # hatchling adds both by itself
-DATA_FILES = {".js", ".json", ".npz", ".typed"}
+DATA_FILES = {".css", ".html", ".js", ".json", ".npz", ".svg", ".typed"}
 SPIDER = """
 import scrapy
 

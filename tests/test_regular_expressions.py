@@ -48,12 +48,13 @@ WORDS = ("a", "aA", "1", "a1 ", "_", "é", "東", "e\u0301", "\u0301", "Aa")
 NUMBERS = ("1", "1.", ".", " ", ("1", " ", "x"), ("", "1", "x"), ("1.", "1", "x"))
 
 CASES: dict[str, Case] = {
-    "cli.output._CONTROL_IN_TEXT": case("\x1b", "a", how="sub"),
+    "printable._CONTROL_IN_TEXT": case("\x1b", "a", how="sub"),
     "cli.output._FORMULA": case("=", " ", how="match"),
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
-    "cli.output._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
-    "cli.output._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
+    "printable._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
+    "printable._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
     "dedup.fingerprint._NAMED": case("nav", "footer ", "menu-", "navigatio", "footernav", "a"),
+    "dedup.passages._TOKEN": case("a", " ", "a ", ("a", " ", ""), how="finditer"),
     "measure.metrics._WORD": case(*WORDS, how="findall"),
     "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
     "text.markdown._MEANS_SOMETHING": case(
@@ -70,6 +71,9 @@ CASES: dict[str, Case] = {
     ),
     "page.told._TYPE_NAME": case(*WORDS, how="findall"),
     "page_types.terms._DIGIT": case("1", "a", how="sub"),
+    "view.listed._VARYING": case(
+        *NUMBERS, "http://", "https://a ", "0x", ("http://", "a", ""), "1,", how="sub"
+    ),
     "keeper.addresses._NAME": case("a", ".", "a.", "-", ("a", "-", ""), how="fullmatch"),
     "page.walk._HIDING_STYLE": case(
         "display", "display ", "display:", ("display", " ", ""), ("display:", " ", "x"),

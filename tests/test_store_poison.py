@@ -355,6 +355,7 @@ WITHOUT_LATER = (
     "ALTER TABLE pages DROP COLUMN page_type",
     "ALTER TABLE pages DROP COLUMN page_type_probability",
     "DROP TABLE kept_pages",
+    "DROP TABLE kept_texts",
     "DROP INDEX pages_document",
     "DROP INDEX pages_revised",
     "ALTER TABLE pages DROP COLUMN document_hash",

@@ -75,6 +75,12 @@ class Config:
     secret_keys
         A new database draws the keys of signatures by a secret of its own, so that no page can be
         written to crowd the keys of another.
+    keep_texts
+        Keep main texts in the database: of each page the last so many that differed; 0: none.
+    keep_screenshots
+        Folder for pictures of the rendered pages, as JPEG; by default none are taken.
+    screenshots_size
+        MiB that the pictures may take; the oldest go first.
     drop_duplicates
         Drop the items of near-duplicate pages (``NearDuplicate``).
     drop_unchanged
@@ -121,6 +127,9 @@ class Config:
     min_words: int = 15
     database: str = "sqlite:///websegment.db"
     secret_keys: bool = False
+    keep_texts: int = 0
+    keep_screenshots: str | None = None
+    screenshots_size: int = 1024
     drop_duplicates: bool = False
     drop_unchanged: bool = False
     site_templates: bool = True
@@ -146,6 +155,8 @@ class Config:
         _in_range("render_memory", self.render_memory, 128, 1_048_576)
         _in_range("page_size", self.page_size, 1, 1024)
         _in_range("min_words", self.min_words, 1, 1_000_000)
+        _in_range("keep_texts", self.keep_texts, 0, 100)
+        _in_range("screenshots_size", self.screenshots_size, 1, 1_048_576)
         _in_range("site_threshold", self.site_threshold, 0.01, 1.0)
         _in_range("site_min_pages", self.site_min_pages, 3, 200)
         _in_range("workers", self.workers, 0, 1024)

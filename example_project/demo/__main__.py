@@ -25,6 +25,7 @@ from demo.tables import WIDTH
 from demo.ticker import Ticker
 from demo.truth import truth
 from demo.web import load_sites, site_names
+from websegment_scrapy.cli.main import main as websegment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,7 @@ __all__ = ["main"]
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "results"
+FEEDS = ("first.jsonl", "second.jsonl")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,12 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run([sys.executable, "-m", "scrapy", *command])
 
     _heading("First crawl: a newspaper, a blog, and a site that a script builds")
-    status = crawl("first.jsonl")
+    status = crawl(FEEDS[0])
     if status == 0:
         _heading("Second crawl: the blog, a week later")
-        status = crawl("second.jsonl", "-a", "site=journal", "-s", "DEMO_LATER=1")
+        status = crawl(FEEDS[1], "-a", "site=journal", "-s", "DEMO_LATER=1")
     if status == 0:
         _show(results, given.port)
+        _report(results)
         print(f"\nThe demo took {time.monotonic() - started:.0f} seconds.")
     return status
 
@@ -103,7 +106,7 @@ def _show(results: Path, port: int) -> None:
     """Print everything that is there to look at, and keep the pages that are shown."""
     sites = load_sites(port)
     names = site_names(sites)
-    first, second = (read_feed(results / name) for name in ("first.jsonl", "second.jsonl"))
+    first, second = (read_feed(results / name) for name in FEEDS)
     facts = truth(sites)
     # What a script builds is no HTML file that a command could read.
     plain = {url: page for url, page in first.items() if not facts[url].built_by_script}
@@ -117,6 +120,16 @@ def _show(results: Path, port: int) -> None:
     _heading("To look further")
     files = [keep_page(found.url, sites, results) for found in (page, *pair)]
     print(where_to_look(results, *files))
+
+
+def _report(results: Path) -> None:
+    """Write everything as one HTML file, and name it."""
+    file = results / "report.html"
+    feeds = [part for name in FEEDS for part in ("--items", str(results / name))]
+    database = ["--database", str(results / "websegment.db")]
+    if websegment(["report", *database, *feeds, "-o", str(file), "--quiet"]) == 0:
+        _heading("Everything in one file, to open in a browser")
+        print(file)
 
 
 def _heading(text: str) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "add_json",
     "add_limit",
     "add_output",
+    "add_quiet",
     "add_raw_csv",
     "add_render",
     "add_site_rules",
@@ -96,6 +97,11 @@ def add_database(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="SQLAlchemy URL or path of an SQLite file (default: %(default)s)",
     )
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add ``--quiet``: how far the work is stays unsaid (`progress`)."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not say how far it is")
 
 
 def add_site_rules(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,10 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from websegment_scrapy.cli import resign, revise
-from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv
+from websegment_scrapy.cli import diff, resign, revise
+from websegment_scrapy.cli.arguments import add_database, add_format, add_quiet, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
+from websegment_scrapy.cli.progress import counting
 from websegment_scrapy.store import answers, lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
@@ -83,6 +84,7 @@ def add_parser(
         action="store_true",
         help="instead, pages that were judged again because more is known about their site",
     )
+    diff.add_arguments(add("diff", "what changed on a page between two visits", diff.answer))
     add("sites", "hosts with their numbers, the largest first", _sites)
     add("export", "all pages", _export)
     to_migrate = add("migrate", "bring a database of an older version up to date", _summary)
@@ -97,12 +99,15 @@ def add_parser(
         metavar="DAYS",
         help="days since the last visit",
     )
+    add_quiet(forgotten)
     forgotten.set_defaults(run=_forget)
     merged = add("merge", "bring all pages of another database into this one", _summary)
     merged.add_argument("source", metavar="SOURCE", help="the other database")
+    add_quiet(merged)
     merged.set_defaults(run=_merge, bring=merging.merge)
     copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
     copied.add_argument("source", metavar="SOURCE", help="the other database")
+    add_quiet(copied)
     copied.set_defaults(run=_merge, bring=merging.copy)
     resign.add_arguments(add("resign", "change the recipe of the signatures, in place", _summary))
     revise.add_arguments(add("revise", "judge pages again whose site became known", _summary))
@@ -133,9 +138,12 @@ def _migrate(args: argparse.Namespace) -> int:
 
 
 def _forget(args: argparse.Namespace) -> int:
-    with _open_for_writing(args.database) as database:
+    with (
+        _open_for_writing(args.database) as database,
+        counting("pages forgotten", quiet=args.quiet) as progress,
+    ):
         before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
-        count = lifecycle.forget(database, before)
+        count = lifecycle.forget(database, before, progress)
     print(f"{database.name}: {count} pages forgotten", file=sys.stderr)
     return 0
 
@@ -145,8 +153,9 @@ def _merge(args: argparse.Namespace) -> int:
     with (
         closing(queries.open_for_reading(args.source)) as source,
         Store.open(args.database, recipe=info.recipe, similarity=info.similarity) as store,
+        counting("pages brought", quiet=args.quiet) as progress,
     ):
-        brought = args.bring(source, store)
+        brought = args.bring(source, store, progress)
     print(
         f"{store.database.name}: {brought.pages} pages and {brought.visits} visits of "
         f"{source.name}",

@@ -9,9 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_data, add_json, add_limit, check_limit
+from websegment_scrapy.cli.arguments import add_data, add_json, add_limit, add_workers, check_limit
 from websegment_scrapy.cli.output import write_results
 from websegment_scrapy.cli.progress import progress
+from websegment_scrapy.config import Config
 from websegment_scrapy.exceptions import ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_parsers",
     "run_extraction",
+    "run_marks",
     "run_signatures",
     "run_sites",
     "run_templates",
@@ -28,7 +30,17 @@ __all__ = [
 
 
 def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``extraction``, ``types``, ``templates``, ``sites`` and ``signatures``."""
+    """Add ``extraction``, ``marks``, ``types``, ``templates``, ``sites`` and ``signatures``."""
+    marks = kinds.add_parser(
+        "marks",
+        help="what people said is wrong against what is found by now",
+        description="Of the blocks that were marked in websegment view as content or template, how "
+        "many are judged so by now, and which are not.",
+    )
+    marks.add_argument("marks", type=Path, metavar="FILE", help="what websegment view has written")
+    add_workers(marks)
+    add_json(marks)
+    marks.set_defaults(run=run_marks)
     extraction = kinds.add_parser(
         "extraction",
         help="main texts against those that people marked",
@@ -200,6 +212,21 @@ def run_sites(args: argparse.Namespace) -> int:
         result = evaluate_site_help(sites[: args.limit], progress)
     write_results(args.json, [result.table()], result.to_dict())
     return 0
+
+
+def run_marks(args: argparse.Namespace) -> int:
+    """Hold what people marked against what is found by now."""
+    from websegment_scrapy.evaluate.marks import evaluate_marks, read_marks
+    from websegment_scrapy.pool import AnalysisPool
+
+    marks = read_marks(args.marks)
+    default = Config()
+    with AnalysisPool(
+        args.workers, timeout=default.page_timeout, memory=default.page_memory
+    ) as pool:
+        result = evaluate_marks(marks, pool, progress)
+    write_results(args.json, [result.table()], result.to_dict())
+    return 1 if result.lost else 0
 
 
 def run_signatures(args: argparse.Namespace) -> int:

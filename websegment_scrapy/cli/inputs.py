@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from websegment_scrapy.cli.arguments import add_render, add_workers
+from websegment_scrapy.cli.arguments import add_quiet, add_render, add_workers
 from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import MAIN_TEXTS, Config
@@ -79,6 +79,7 @@ def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+")
     )
     add_render(parser, default=False)
     add_workers(parser)
+    add_quiet(parser)
     parser.add_argument(
         "--page-timeout",
         type=float,
@@ -135,7 +136,7 @@ def _each_page(
         config.workers, timeout=config.page_timeout, memory=config.page_memory
     ) as pool:
         results = pool.map(function, loaded())
-        for number, result in enumerate(progress(results, len(args.inputs))):
+        for number, result in enumerate(progress(results, len(args.inputs), quiet=args.quiet)):
             yield sources[number], result
 
 

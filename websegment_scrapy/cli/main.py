@@ -28,6 +28,8 @@ SUBCOMMANDS = {
     "compare": "are two pages near-duplicates?",
     "dedup": "query the database of near-duplicate decisions",
     "templates": "what a site repeats on its pages",
+    "report": "what crawls found, as one HTML file to look at",
+    "view": "a database and pages to look at, on this machine",
     "data": "make the data folder of evaluate and train from downloaded sets",
     "train": "make the model files",
     "evaluate": "measure engines on labelled data",

@@ -17,6 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from websegment_scrapy.printable import as_json_text, printable, printable_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -35,12 +37,6 @@ FORMATS = ("table", "jsonl", "csv")
 CELL = 80
 """Characters of a value that the table shows."""
 
-_TURNING = "\u2028\u2029\u202a-\u202e\u2066-\u2069"
-"""Line and paragraph separator, embeddings, overrides and isolates of direction."""
-
-_CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_TURNING}]")
-_OBEYED_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_TURNING}]")
 _FORMULA = re.compile("[=+@\uff1d\uff0b\uff20\uff0d\t\r\n-]")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, "CSV Injection")."""
 
@@ -59,30 +55,10 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         yield output
 
 
-def printable(text: object) -> str:
-    """Return a text as one line in which a terminal finds nothing to obey."""
-    return _OBEYED_IN_LINE.sub(_escape, str(text))
-
-
-def printable_text(text: str, *, terminal: bool) -> str:
-    """Return a text of many lines without control characters but line break and tab.
-
-    Marks of direction are part of the text, as Arabic and Hebrew have them; only on a terminal they
-    are shown instead.
-    """
-    obeyed = _OBEYED if terminal else _CONTROL_IN_TEXT
-    return obeyed.sub(_escape, text.replace("\r\n", "\n"))
-
-
 def to_json(value: object, *, indent: int | None = None) -> str:
     """Return a value as JSON in which nothing stands that a terminal would obey."""
     found = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", found)
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return as_json_text(found)
 
 
 def write_results(path: str | None, tables: Sequence[str], value: Any) -> None:

@@ -9,6 +9,9 @@ from scrapy.commands import ScrapyCommand
 __all__ = ["Command"]
 
 
+_ASKING = (["dedup"], ["report"], ["view"])
+
+
 class Command(ScrapyCommand):
     """Passes its arguments on to ``websegment``."""
 
@@ -28,10 +31,10 @@ class Command(ScrapyCommand):
         parser.add_argument("arguments", nargs=argparse.REMAINDER, help="as for websegment")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the command; in a project ``dedup`` asks the project's database."""
+        """Run the command; in a project those that ask a database ask the project's."""
         given: list[str] = opts.arguments
         database = self.settings.get("WEBSEGMENT_DATABASE") if self.settings else None
-        if given[:1] == ["dedup"] and database and not _names_database(given):
+        if given[:1] in _ASKING and database and not _names_database(given):
             given = [*given, "--database", database]
         # Scrapy loads every command's module, whichever command it runs.
         from websegment_scrapy.cli.main import main

@@ -192,6 +192,7 @@ class DedupPipeline:
             similarity=self.config.similarity,
             min_words=self.config.min_words,
             secret_keys=self.config.secret_keys,
+            keep_texts=self.config.keep_texts,
         )
         try:
             store.database.check_writable()

@@ -29,6 +29,7 @@ from websegment_scrapy.crawl.guard import PrivateAddressRefused
 from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
 from websegment_scrapy.crawl.navigation import Navigation, Opening
+from websegment_scrapy.crawl.pictures import Pictures
 from websegment_scrapy.crawl.render import STATE_KEY
 from websegment_scrapy.crawl.responses import file_response, page_response
 from websegment_scrapy.crawl.rules import why_not
@@ -86,6 +87,8 @@ class Renderer(BrowsingHandler):
         super().__init__(crawler)
         self._timeout = self._own.render_timeout
         self._limit = self._own.page_size * 2**20
+        folder = self._own.keep_screenshots
+        self._pictures = Pictures(folder, self._own.screenshots_size) if folder else None
         if "PLAYWRIGHT_PROCESS_REQUEST_HEADERS" not in crawler.settings:
             self.process_request_headers = None  # headers are sent by `navigation`
         self.key = CaptureKey.of(crawler)
@@ -240,6 +243,8 @@ class Renderer(BrowsingHandler):
                 load_ms=self._timeout * 500,
             )
             body = await _bytes_of_no_page(first, snapshot)
+            if self._pictures is not None and body is None:
+                await self._pictures.take(page, snapshot.document.url)
         finally:
             request.meta["download_latency"] = monotonic() - started
             data.close()

@@ -23,6 +23,7 @@ from websegment_scrapy.crawl.driver import OWN_SIGNALS, driver_in
 from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
 from websegment_scrapy.crawl.keeping import Keeper, refusal
 from websegment_scrapy.crawl.navigation import Navigation, Opening
+from websegment_scrapy.crawl.pictures import picture_of
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Snapshotter:
         self._keeper: Keeper | None = None
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
+        self._wants_picture = False
+        self._picture: bytes | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +102,16 @@ class Snapshotter:
         except PlaywrightError as error:
             reason = error.message.strip().partition("\n")[0]
             raise AnalysisError(f"{source} could not be rendered: {reason}") from error
+
+    def render_with_picture(self, source: str | Path) -> tuple[Captured, bytes | None]:
+        """Return what `render` does, and the page's picture as JPEG, if one could be taken."""
+        self._wants_picture = True
+        try:
+            captured = self.render(source)
+        finally:
+            self._wants_picture = False
+        picture, self._picture = self._picture, None
+        return captured, picture
 
     def close(self) -> None:
         """Close the browser; afterwards nothing can be rendered."""
@@ -135,6 +148,8 @@ class Snapshotter:
         )
         if url.startswith("file:") and snapshot.document.url != url:
             raise AnalysisError(f"{url} leads to {snapshot.document.url}, another file")
+        if self._wants_picture:
+            self._picture = await picture_of(page)
         return snapshot.captured
 
     async def _new_page(self, url: str) -> Page:

@@ -18,6 +18,7 @@ from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.store import clusters
 from websegment_scrapy.store.candidates import Candidates
 from websegment_scrapy.store.decide import SingleVisit
+from websegment_scrapy.store.kept_texts import keep_texts, packed
 from websegment_scrapy.store.leaving import WITHOUT_TEXT
 from websegment_scrapy.store.placing import content_of
 from websegment_scrapy.store.statements import (
@@ -71,6 +72,7 @@ class Batch:
         """Hosts of which enough pages are counted by now (`templates.COUNT_ALL`)."""
         self._with_parts: list[VisitToDecide] = []
         self._kept: dict[int, Row] = {}
+        self._texts: list[Row] = []
         self._timed = False
         self._stale = False
         self._start_afresh()
@@ -123,8 +125,11 @@ class Batch:
                     if single.adds_parts:
                         self._with_parts.append(visit)
                     self._keep(visit, decision.page_id, single.known_document)
+                self._keep_text(visit, decision)
                 decisions.append(decision)
             self._write()
+        if self._texts:
+            keep_texts(self.connection, self._texts, self.rules.keep_texts)
         if self._with_parts:
             self.new_sites = count_parts(self.connection, self._with_parts, self.known_sites)
         settled = self.new_sites.union(self.known_sites)
@@ -216,6 +221,18 @@ class Batch:
         if record.dossier is not None and (known is None or known != record.document_hash):
             kept = {"page_id": page_id, "host": visit.host, "dossier": record.dossier}
             self._kept[page_id] = kept
+
+    def _keep_text(self, visit: VisitToDecide, decision: Decision) -> None:
+        """Keep the main text that a visit found, if the store keeps texts."""
+        main_text = visit.record.main_text
+        if not self.rules.keep_texts or not main_text or visit.reason is not None:
+            return
+        data = packed(main_text)
+        if data is not None:
+            is_new = decision.kind is not DecisionKind.UNCHANGED
+            self._texts.append(
+                {"page_id": decision.page_id, "seen_at": self.now, "text": data, "is_new": is_new}
+            )
 
     def _add(
         self, visit: VisitToDecide, kind: DecisionKind, match: Match | None, reason: str | None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from websegment_scrapy.dedup.signature import Recipe, Signature, similarity
+from websegment_scrapy.store.kept_texts import damaged_texts
 from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.schema import read_info
 
@@ -81,6 +82,10 @@ INVARIANTS = {
         "SELECT kept.page_id FROM kept_pages AS kept LEFT JOIN pages ON pages.id = kept.page_id "
         "WHERE pages.id IS NULL OR pages.host <> kept.host ORDER BY kept.page_id"
     ),
+    "texts that are kept of a page that does not exist": (
+        "SELECT DISTINCT page_id FROM kept_texts WHERE page_id NOT IN (SELECT id FROM pages) "
+        "ORDER BY page_id"
+    ),
     "clusters with pages of different recipes": (
         "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
         "GROUP BY cluster_id HAVING min(recipe_id) <> max(recipe_id) ORDER BY cluster_id"
@@ -111,6 +116,7 @@ def integrity(source: Store | Database) -> list[str]:
         problems += _keys(connection, secret)
         problems += _unlike(connection)
         problems += _circles(connection)
+        problems += _problem("pages whose kept text cannot be read", damaged_texts(connection))
     return problems
 
 

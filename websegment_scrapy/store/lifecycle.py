@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select, update
 
+from websegment_scrapy.store.kept_texts import drop_texts
 from websegment_scrapy.store.leaving import (
     WITHOUT_TEXT,
     ClusterTooLarge,
@@ -110,6 +111,7 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
         update(Visit).where(Visit.duplicate_of_id.in_(ids)).values(duplicate_of_id=None)
     )
     connection.execute(delete(KeptPage).where(KeptPage.page_id.in_(ids)))
+    drop_texts(connection, ids)
     connection.execute(delete(Page).where(Page.id.in_(ids)))
     return len(ids)
 

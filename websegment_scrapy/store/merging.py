@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from websegment_scrapy.exceptions import StoreError, StoreMismatch
+from websegment_scrapy.store.kept_texts import bring_texts, write_texts
 from websegment_scrapy.store.models import (
     Crawl,
     KeptPage,
@@ -100,6 +101,7 @@ def merge(
                 .limit(CHUNK)
             ).all()
             history = _history(connection, [row.id for row in rows])
+            texts = bring_texts(connection, [row.id for row in rows])
         if not rows:
             _bring_counts(source, target)
             return Merged(pages, visits)
@@ -108,7 +110,7 @@ def merge(
         for start in range(0, len(decided), 16):
             target.decide_many(decided[start : start + 16])
         with target.database.write() as connection:
-            visits += _bring_visits(connection, rows, history)
+            visits += _bring_visits(connection, rows, history, texts)
         pages += len(taken)
         after = rows[-1].id
         progress(after)
@@ -216,9 +218,12 @@ def _record(row: Any, rules: Rules, crawl: str) -> PageRecord:
 
 
 def _bring_visits(
-    connection: Connection, rows: Sequence[Any], history: dict[int, list[Any]]
+    connection: Connection,
+    rows: Sequence[Any],
+    history: dict[int, list[Any]],
+    texts: dict[int, list[Any]],
 ) -> int:
-    """Write the visits that the target does not have, and the times of the pages."""
+    """Write the visits that the target does not have, the texts, and the times of the pages."""
     keys = [row.url_key for row in rows]
     found = connection.execute(
         select(Page.id, Page.url_key, Page.first_seen, Page.last_seen).where(Page.url_key.in_(keys))
@@ -234,8 +239,13 @@ def _bring_visits(
     crawls: dict[str, int] = {}
     new: list[dict[str, Any]] = []
     times: list[dict[str, Any]] = []
+    kept: list[dict[str, Any]] = []
     for row in rows:
         page = known[row.url_key]
+        kept += [
+            {"page_id": page.id, "seen_at": text.seen_at, "text": text.text}
+            for text in texts.get(row.id, ())
+        ]
         for visit in history[row.id]:
             if (page.id, visit.seen_at) in present:
                 continue
@@ -261,5 +271,6 @@ def _bring_visits(
         )
     if new:
         connection.execute(insert(Visit), new)
+    write_texts(connection, kept)
     connection.execute(_SET_FIRST_AND_LAST, times)
     return len(new)

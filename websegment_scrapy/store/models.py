@@ -32,6 +32,7 @@ __all__ = [
     "Base",
     "Crawl",
     "KeptPage",
+    "KeptText",
     "Page",
     "PageKey",
     "Site",
@@ -42,7 +43,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -240,6 +241,17 @@ class KeptPage(Base):
     page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
     host: Mapped[str] = mapped_column(String)
     dossier: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class KeptText(Base):
+    """A main text that is kept, compressed, with the time of the visit that found it."""
+
+    __tablename__ = "kept_texts"
+    __table_args__ = (_refers("page_id", "pages.id"),)
+
+    page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
+    seen_at: Mapped[datetime] = mapped_column(UtcDateTime, primary_key=True)
+    text: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class PageKey(Base):

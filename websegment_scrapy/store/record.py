@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.template.hashes import PageParts
 
-__all__ = ["PageRecord", "canonical_url", "clean", "host_of", "lock_of", "url_key"]
+__all__ = [
+    "PageRecord",
+    "canonical_url",
+    "clean",
+    "host_of",
+    "lock_of",
+    "picture_name",
+    "url_key",
+]
 
 MAX_TEXT = 2000
 """Characters kept of a title or an error message."""
@@ -67,6 +75,8 @@ class PageRecord:
         16 bytes that are equal for documents of the same bytes: they get the same answer.
     dossier
         What it takes to judge the page again when more is known of its site.
+    main_text
+        The main text itself, for a store that keeps texts.
     page_type, page_type_probability
         Its functional type by the page alone, and how probable that is; ``None``: not known.
     """
@@ -87,6 +97,7 @@ class PageRecord:
     fingerprint: bytes | None = None
     document_hash: bytes | None = None
     dossier: bytes | None = None
+    main_text: str | None = None
     page_type: str | None = None
     page_type_probability: float | None = None
 
@@ -134,6 +145,11 @@ def urldefrag_text(url: str) -> str:
 def url_key(url: str) -> bytes:
     """Return the 16 bytes by which a canonical URL is looked up."""
     return blake2b(url.encode(), digest_size=16).digest()
+
+
+def picture_name(url: str) -> str:
+    """Return the name of the file that has the picture of a URL's page."""
+    return f"{url_key(canonical_url(url)).hex()}.jpg"
 
 
 def lock_of(key: bytes) -> int:

@@ -76,6 +76,7 @@ class Store:
         similarity: float | None = None,
         min_words: int = 15,
         secret_keys: bool = False,
+        keep_texts: int = 0,
         patience: float = PATIENCE,
     ) -> Store:
         """Open a database, and make it when it is new.
@@ -95,6 +96,8 @@ class Store:
             Draw the keys of signatures by a secret of the database's own, made with the database,
             so that nobody outside can write pages that crowd the keys of another. It is a property
             of the database: one that has it keeps it, one that was made without is refused.
+        keep_texts
+            Main texts that are kept of each page, those of its last visits that found another one.
         patience
             Seconds that a decision is tried again while the database cannot be reached or written.
         """
@@ -110,7 +113,7 @@ class Store:
         except BaseException:
             database.close()
             raise
-        rules = Rules(recipe, float(similarity), min_words, info.recipe_id, info.secret)
+        rules = Rules(recipe, float(similarity), min_words, info.recipe_id, info.secret, keep_texts)
         return cls(database, rules, patience)
 
     def decide(self, record: PageRecord) -> Decision:

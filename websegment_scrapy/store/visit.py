@@ -33,6 +33,8 @@ class Rules:
     """Number of recipe and similarity in the table ``recipes``."""
     secret: bytes = b""
     """By which the database draws the keys of signatures; empty: as anyone would."""
+    keep_texts: int = 0
+    """Main texts that are kept of each page."""
 
     def keys(self, signature: Signature) -> list[int]:
         """Return the keys by which a signature is found in this database."""

@@ -1,0 +1,110 @@
+"""The report as a person opens it: from disk, in a real Chromium, narrow and wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.seen import Watched, browser, fill
+from tests.test_report import hostile_database
+from websegment_scrapy.cli.main import main
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    fill(f"sqlite:///{folder}/store.db")
+    target = folder / "report.html"
+    main(["report", "--database", str(folder / "store.db"), "-o", str(target), "-q"])
+    return target
+
+
+def opened(chromium: Browser, path: Path, width: int = 1440, scheme: str = "light") -> Watched:
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    watched = Watched(context.new_page())
+    watched.page.set_default_timeout(10_000)
+    watched.page.goto(path.as_uri())
+    return watched
+
+
+def test_a_duplicate_is_followed_to_its_pair_and_the_passage_is_marked(
+    chromium: Browser, made: Path
+) -> None:
+    watched = opened(chromium, made)
+    page = watched.page
+    page.get_by_role("region", name="Copies", exact=True).get_by_text("the passages").click()
+    assert page.locator("#detail h2").inner_text().startswith("Similarity 0.")
+    marks = page.locator("#detail .text").nth(1).locator("mark")
+    assert "a" in marks.first.inner_text()
+    marks.first.click()
+    assert page.locator("#detail .text").nth(0).locator("mark.on").count() >= 1
+    assert page.locator("#detail .text").nth(1).locator(".only").count() >= 1
+    page.get_by_role("link", name="Copied").first.click()
+    assert "Copied" in page.locator("#detail h2").inner_text()
+    page.go_back()
+    page.go_back()
+    assert page.locator("#overview").is_visible()
+    assert watched.outside() == watched.errors == watched.harmed() == []
+
+
+def test_tables_are_sorted_and_filtered_by_the_keyboard(chromium: Browser, made: Path) -> None:
+    watched = opened(chromium, made)
+    page = watched.page
+    region = page.get_by_role("region", name="Sites and decisions")
+    rows = region.locator("tbody tr")
+    assert rows.nth(0).inner_text().startswith("c.example")
+    region.get_by_role("button", name="site", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert rows.nth(0).inner_text().startswith("a.example")
+    assert region.locator("th").first.get_attribute("aria-sort") == "ascending"
+    page.get_by_role("link", name="c.example").first.press("Enter")
+    assert page.locator("#detail h2").inner_text() == "c.example"
+    assert page.evaluate("document.activeElement.tagName") == "H2"
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(
+    chromium: Browser, made: Path, width: int, scheme: str
+) -> None:
+    watched = opened(chromium, made, width, scheme)
+    page = watched.page
+    for hash_ in ("", "#/page/1", "#/pair/2", "#/cluster/1", "#/site/a.example", "#/between/0/1"):
+        page.goto(f"{made.as_uri()}{hash_}")
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, hash_
+    assert watched.errors == []
+
+
+def test_hostile_strings_run_nothing_and_ask_for_nothing(chromium: Browser, tmp_path: Path) -> None:
+    hostile_database(f"sqlite:///{tmp_path}/store.db")
+    target = tmp_path / "report.html"
+    main(["report", "--database", str(tmp_path / "store.db"), "-o", str(target), "-q"])
+    watched = opened(chromium, target)
+    page = watched.page
+    links = page.evaluate("[...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))")
+    assert len(links) > 50
+    assert all(link.startswith("#") for link in links)
+    seen = sorted(set(links))
+    for link in seen[:150]:
+        page.goto(f"{target.as_uri()}{link}")
+        page.evaluate(
+            "document.querySelectorAll('a, button, td').forEach((each) => "
+            "each.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
+        )
+        assert watched.harmed() == [], link
+    assert watched.outside() == watched.errors == []

@@ -1,0 +1,168 @@
+"""A page as the viewer shows it: its segments with their reasons, its main text by paragraphs.
+
+`look_at` runs in a worker process of limited time and memory, and answers with JSON: what it says
+of a page comes from the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from websegment_scrapy.analysis import analyze
+from websegment_scrapy.explanation import leaf_evidence, leaf_rules
+from websegment_scrapy.printable import printable_text, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from websegment_scrapy.analysis import AnalyzedPage
+    from websegment_scrapy.page.capture import Captured
+
+__all__ = ["LookedAt", "look_at"]
+
+MOST_SEGMENTS = 2000
+"""That are shown; a page may have any number."""
+
+MOST_PARAGRAPHS = 3000
+TEXT, XPATH, XPATHS, EVIDENCE = 600, 1000, 20, 4
+"""Characters of a segment's text and of an XPath; XPaths and kinds of evidence that are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedAt:
+    """What a worker is asked: a document, and how it is to be judged."""
+
+    html: str | bytes | Captured
+    url: str
+    content_type: str | None
+    engine: str
+    main_text: str
+
+
+def look_at(task: LookedAt) -> str:
+    """Analyse a page; return all that the viewer shows of it as JSON."""
+    page = analyze(
+        task.html,
+        url=task.url,
+        content_type=task.content_type,
+        engine=task.engine,
+        main_text=task.main_text,
+    )
+    segments = _segments(page)
+    box = page.tree.box[page.tree.leaves]
+    width, height = (
+        (int((box[:, side] + box[:, side + 2]).max()) if len(box) else 0) for side in (0, 1)
+    )
+    return json.dumps(
+        {
+            "url": shortened(page.url, TEXT),
+            "title": shortened(page.title, TEXT),
+            "engine": page.engine,
+            "method": task.main_text,
+            "rendered": page.rendered,
+            "type": page.page_type,
+            "probability": page.page_type_probability,
+            "words": page.words,
+            "page_words": page.page_words,
+            "width": max(width, 1),
+            "height": max(height, 1),
+            "segments": segments,
+            "all_segments": len(page.segments),
+            "groups": [
+                {"id": group.id, "parent": group.parent, "cut": group.cut}
+                for group in page.groups[:MOST_SEGMENTS]
+            ],
+            "paragraphs": _paragraphs(page),
+        }
+    )
+
+
+def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
+    """Describe the segments; where there are too many, those with most words."""
+    evidence, rules = leaf_evidence(page), leaf_rules(page)
+    lengths = (page.tree.text_end - page.tree.text_start)[page.tree.leaves].tolist()
+    chosen: Sequence[Any] = page.segments
+    if len(chosen) > MOST_SEGMENTS:
+        chosen = sorted(chosen, key=lambda each: -each.words)[:MOST_SEGMENTS]
+        chosen = sorted(chosen, key=lambda each: each.id)
+    return [
+        {
+            "id": segment.id,
+            "role": segment.role,
+            "templateness": _rounded(segment.templateness),
+            "box": list(segment.box),
+            "words": segment.words,
+            "links": segment.links,
+            "linked_words": segment.linked_words,
+            "informative": segment.informative,
+            "parent": segment.parent,
+            "xpaths": [shortened(path, XPATH) for path in segment.xpaths[:XPATHS]],
+            "more_xpaths": max(0, len(segment.xpaths) - XPATHS),
+            "text": shortened(segment.text, TEXT),
+            "evidence": _together(
+                [(evidence[leaf], lengths[leaf]) for leaf in segment.leaves.tolist()]
+            ),
+            "rules": _most([rules[leaf] for leaf in segment.leaves.tolist()]),
+        }
+        for segment in chosen
+    ]
+
+
+def _together(found: Sequence[tuple[dict[str, float] | None, int]]) -> list[list[Any]]:
+    """Return the evidence of several leaves: the mean of each kind by their characters."""
+    told = [(each, max(length, 1)) for each, length in found if each is not None]
+    kinds = {kind for each, _ in told for kind in each}
+    total = sum(length for _, length in told)
+    means = {
+        kind: sum(each.get(kind, 0.0) * length for each, length in told) / total for kind in kinds
+    }
+    strongest = sorted(means, key=lambda kind: (-abs(means[kind]), kind))[:EVIDENCE]
+    return [[kind, round(means[kind], 2)] for kind in strongest]
+
+
+def _most(rules: Sequence[str | None]) -> list[str]:
+    return [rule for rule, _ in Counter(filter(None, rules)).most_common(2)]
+
+
+def _paragraphs(page: AnalyzedPage) -> list[list[Any]]:
+    """Return the lines of the main text, each with the segments that its words stand in."""
+    tree = page.tree
+    nodes = page.templates.main if page.templates is not None else tree.leaves
+    label = dict(zip(tree.leaves.tolist(), page.labels.tolist(), strict=True))
+    waiting = [
+        (_bare(text), label.get(node))
+        for node, text in zip(nodes.tolist(), tree.texts_of(np.asarray(nodes)), strict=True)
+        if text
+    ]
+    found: list[list[Any]] = []
+    at = 0
+    for line in page.main_text.split("\n")[:MOST_PARAGRAPHS]:
+        rest = _bare(line)
+        if not rest:
+            continue
+        own: list[int] = []
+        # What stands in the text and in no node (a bullet, a space) is passed over.
+        while at < len(waiting):
+            text, segment = waiting[at]
+            place = rest.find(text) if text else 0
+            if place < 0:
+                break
+            rest = rest[place + len(text) :]
+            if segment is not None and segment not in own:
+                own.append(segment)
+            at += 1
+        found.append([printable_text(line, terminal=True), own])
+    return found
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
