@@ -131,7 +131,7 @@ def run_plan(plan_path: str, out_path: str) -> None:
 
 
 def crawl(
-    folder: Path, requests: list[Any], *, seconds: float = 120, **plan: Any
+    folder: Path, requests: list[Any], *, seconds: float = 300, **plan: Any
 ) -> dict[str, Any]:
     """Crawl in a process of its own; return items by URL, stats, what was left open, the log."""
     env = {**os.environ, **plan.pop("env", {})}
