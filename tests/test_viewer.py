@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
@@ -267,20 +266,27 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(article(prose(1)))
     command = [sys.executable, "-m", "websegment_scrapy.cli.main", "view", "page.html"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=os.environ
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run without
     ) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]{20,})/", url)
-        assert found, url
-        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
-        connection.request("GET", f"/{found[2]}/")
-        text = connection.getresponse().read().decode()
-        connection.close()
-        assert "page.html" in text
-        assert "a.example" in text
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]{20,})/", url)
+            assert found, url
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+            connection.request("GET", f"/{found[2]}/")
+            text = connection.getresponse().read().decode()
+            connection.close()
+            assert "page.html" in text
+            assert "a.example" in text
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
 
 
 def test_nothing_to_look_at_is_one_line(
