@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.broken_layout import PAGE, damaged
 from tests.labelled import labelled_examples, labelled_html
 from tests.skeletons import random_skeleton
+from tests.texts import prose
 from websegment_scrapy.analysis import analyze
 from websegment_scrapy.learn.auto import shares_together, train_auto
 from websegment_scrapy.learn.boosting import Boosting, fit_mean_trees, fit_trees
@@ -195,3 +196,14 @@ def test_a_list_of_five_thousand_entries_takes_no_time() -> None:
     labels = Auto().segment(tree)
     assert time.process_time() - start < 5
     assert len(labels) == 5001
+
+
+def test_paragraphs_that_follow_each_other_are_one_segment_without_an_element_around_them() -> None:
+    menu = "<ul><li><a href=/>home</a><li><a href=/news>news</a></ul>"
+    text = "".join(f"<p>{prose(number, 60)}</p>" for number in range(4))
+    page = analyze(f"<body>{menu}<h1>A story</h1>{text}<div>All rights reserved</div>")
+    assert page.engine == "auto"
+    (found,) = [segment for segment in page.segments if prose(2, 60)[:30] in segment.text]
+    assert found.words >= 200
+    assert found.xpaths == tuple(f"/html[1]/body[1]/p[{number}]" for number in range(1, 5))
+    assert "All rights" not in found.text

@@ -35,7 +35,7 @@ class Partition:
         The group that each segment was cut out of, -1 for a page of one segment.
     first, count
         The first region of each segment and how many, one after the other, it consists of; of
-        ``auto``, which has no regions, the row of the skeleton and 1.
+        ``auto``, which has no regions, its first row of the skeleton and its number of rows.
     group_parent
         The group around each group, -1 for the page, which is group 0.
     group_kind
