@@ -158,6 +158,7 @@ class StoreWriter:
             for future, decision in zip(futures, decisions, strict=True):
                 if not future.done():
                     future.set_result(decision)
+                await asyncio.sleep(0)  # whoever waited goes on alone, not sixteen in one turn
         finally:
             self._on_their_way.difference_update(futures)
 

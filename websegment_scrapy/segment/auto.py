@@ -104,11 +104,14 @@ def _segment_rows(skeleton: Skeleton, opened: NDArray[np.bool_]) -> NDArray[np.i
 
 
 def _begins(tree: PageTree, skeleton: Skeleton, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of each segment's row whether a segment begins there: not at a paragraph's next one."""
-    is_paragraph = tree.tagged((PARAGRAPH,))[skeleton.top[rows]]
-    above = skeleton.parent[rows]
+    """Say of each segment's row whether a segment begins there: not at a paragraph's next one.
+
+    Whatever stands between two paragraphs, a line too, parts them.
+    """
+    top = skeleton.top[rows]
+    is_paragraph = tree.tagged((PARAGRAPH,))[top]
     begins = np.ones(len(rows), dtype=bool)
-    begins[1:] = ~(is_paragraph[1:] & is_paragraph[:-1] & (above[1:] == above[:-1]))
+    begins[1:] = ~(is_paragraph[1:] & is_paragraph[:-1] & (tree.end[top[:-1]] == top[1:]))
     return begins
 
 
