@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from lxml import etree
 
 from tests.texts import page, prose
+from tests.timing import grows_linearly
 from websegment_scrapy import analyze
 from websegment_scrapy.exceptions import NotHtml, UnknownEngine
 from websegment_scrapy.page.parse import parse_html
@@ -175,3 +177,10 @@ def test_a_page_says_which_model_found_its_main_text() -> None:
     ]
     assert largest[0] == ""
     assert re.fullmatch("segmentation-static-[0-9a-f]{8}", largest[1])
+
+
+def test_the_json_form_of_a_long_page_takes_time_in_proportion() -> None:
+    def written(count: int) -> Callable[[], object]:
+        return analyze("".join(f"<p>Paragraph {n} has words</p>" for n in range(count))).to_dict
+
+    assert grows_linearly(written, (2_000, 20_000), 2.0)

@@ -107,7 +107,7 @@ class AnalyzedPage(Analysis):
             scores = self.templates.of_leaves(tree).round(3).tolist()
         leaves = [
             {
-                "xpath": tree.xpath(node),
+                "xpath": xpath,
                 "kind": tree.leaf_kind(node),
                 "segment": int(label),
                 "templateness": score,
@@ -115,8 +115,12 @@ class AnalyzedPage(Analysis):
                 "text": tree.text_of(node),
                 "attributes": {name: tree.attribute(name, node) for name in tree.attributes},
             }
-            for node, label, score in zip(
-                tree.leaves.tolist(), self.labels.tolist(), scores, strict=True
+            for node, xpath, label, score in zip(
+                tree.leaves.tolist(),
+                tree.xpaths(tree.leaves.tolist()),
+                self.labels.tolist(),
+                scores,
+                strict=True,
             )
         ]
         return {**super(AnalyzedPage, self).to_dict(), "leaves": leaves}
