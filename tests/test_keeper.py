@@ -25,8 +25,9 @@ from tests.texts import prose
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.keeping import Keeper
 from websegment_scrapy.exceptions import ConfigError
+from websegment_scrapy.keeper import names
 from websegment_scrapy.keeper.addresses import PrivateHosts, is_private
-from websegment_scrapy.keeper.gate import Door, Gate
+from websegment_scrapy.keeper.gate import Door, Gate, Refused
 from websegment_scrapy.keeper.processes import descendants
 from websegment_scrapy.keeper.watch import BUSY_SECONDS, Watch
 
@@ -203,6 +204,114 @@ def test_a_name_is_resolved_once_and_that_address_is_the_one_connected_to(monkey
     asyncio.run(rebinding("rebinding.example", 80))
     assert connected == ["192.0.66.1"]
     assert len(answers) == 1, "looked up once"
+
+
+def connecting(monkeypatch, resolve, ask):
+    """Run ``ask(connect)`` with a gate whose resolver is `resolve`; return the looked up names."""
+    asked: list[str] = []
+
+    async def run() -> None:
+        gate = Gate(lambda *_: None)
+
+        async def look(host: str, *_: object, **__: object) -> object:
+            asked.append(host)
+            return await resolve(host, len(asked))
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", look)
+
+        async def connect(host: str) -> BaseException:
+            with pytest.raises((OSError, Refused)) as caught:
+                await gate._connect(Door(PrivateHosts()), host, 80)
+            return caught.value
+
+        await ask(connect)
+
+    asyncio.run(run())
+    return asked
+
+
+def test_a_page_with_many_images_of_a_host_that_is_gone_waits_for_one_look_up(monkeypatch):
+    async def resolve(host: str, number: int) -> object:
+        await asyncio.sleep(0.01)
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    async def ask(connect):
+        await asyncio.gather(*(connect("gone.example") for _ in range(50)))
+        await connect("gone.example")
+        await connect("other.example")
+
+    assert connecting(monkeypatch, resolve, ask) == ["gone.example", "other.example"]
+
+
+def test_a_name_that_is_gone_is_soon_asked_for_again(monkeypatch):
+    monkeypatch.setattr(names, "NOWHERE_SECONDS", 0.05)
+
+    async def resolve(host: str, number: int) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    async def ask(connect):
+        await connect("gone.example")
+        await asyncio.sleep(0.1)
+        await connect("gone.example")
+
+    assert len(connecting(monkeypatch, resolve, ask)) == 2
+
+
+def test_a_resolver_that_did_not_answer_is_asked_again_at_once(monkeypatch):
+    async def resolve(host: str, number: int) -> object:
+        raise socket.gaierror(socket.EAI_AGAIN, "temporary failure")
+
+    async def ask(connect):
+        await connect("there.example")
+        await connect("there.example")
+
+    assert len(connecting(monkeypatch, resolve, ask)) == 2
+
+
+def test_an_address_is_never_remembered(monkeypatch):
+    async def resolve(host: str, number: int) -> object:
+        return [(2, 1, 6, "", ("127.0.0.1", 0))]
+
+    async def ask(connect):
+        assert isinstance(await connect("rebinding.example"), Refused)
+        assert isinstance(await connect("rebinding.example"), Refused)
+
+    assert len(connecting(monkeypatch, resolve, ask)) == 2
+
+
+def test_what_is_remembered_of_names_is_limited(monkeypatch):
+    monkeypatch.setattr(names, "MAX_REMEMBERED", 3)
+
+    async def resolve(host: str, number: int) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    async def ask(connect):
+        for number in (0, 1, 2, 3, 3, 0):
+            await connect(f"{number}.example")
+
+    asked = connecting(monkeypatch, resolve, ask)
+    assert asked == ["0.example", "1.example", "2.example", "3.example", "0.example"]
+
+
+def test_one_that_gives_up_waiting_leaves_the_look_up_to_the_others(monkeypatch):
+    async def resolve(host: str, number: int) -> object:
+        await asyncio.sleep(0.2)
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    async def ask(connect):
+        first = asyncio.create_task(connect("slow.example"))
+        second = asyncio.create_task(connect("slow.example"))
+        await asyncio.sleep(0.05)
+        first.cancel()
+        assert isinstance(await second, socket.gaierror)
+        alone = asyncio.create_task(connect("left.example"))
+        await asyncio.sleep(0.05)
+        alone.cancel()
+        await asyncio.gather(alone, return_exceptions=True)
+        await connect("left.example")
+
+    asked = connecting(monkeypatch, resolve, ask)
+    assert asked == ["slow.example", "left.example", "left.example"]
 
 
 def test_the_users_own_proxy_is_behind_the_gate():

@@ -141,8 +141,7 @@ class Keeper:
         parts = urlsplit(url)
         if parts.hostname is None:
             return False
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        return bool((await self._ask({"check": [parts.hostname, port]}))["allowed"])
+        return bool((await self._ask({"check": parts.hostname}))["allowed"])
 
     def refused_address(self, url: str) -> str | None:
         """Return the private address at which a URL's host was refused, if it was."""

@@ -3,7 +3,7 @@
 It speaks JSON lines. The first line it reads says what to keep: ``private_hosts``, ``memory`` (MiB
 for a page), ``pages`` (open at once), ``crawl`` (the crawl's process), ``folder`` (the browser's
 files). Then questions, answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door;
-with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": [HOST, PORT]}`` →
+with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": HOST}`` →
 ``allowed``; ``{"id": 3, "end": "browser"}`` → when it is ended. It tells on its own: ``refused``
 (host, address), ``ended`` and ``grown`` (MiB). When its input ends, the crawl is gone; nothing else
 ends it (`shielding`).
@@ -62,7 +62,7 @@ class _Keeper:
                 self._watch.look()
                 self._watch.end_browser()
             else:
-                answer["allowed"] = await self._is_allowed(*question["check"])
+                answer["allowed"] = await self._is_allowed(question["check"])
         except Exception as error:  # whoever asks must not wait for ever
             answer["error"] = f"{type(error).__name__}: {error}"
         _tell(answer)
@@ -72,9 +72,9 @@ class _Keeper:
     ) -> Door:
         return Door(self._private if private is None else PrivateHosts(private), proxy, closed)
 
-    async def _is_allowed(self, host: str, port: int) -> bool:
+    async def _is_allowed(self, host: str) -> bool:
         try:
-            await self._gate.addresses(self._door(), host, port)
+            await self._gate.addresses(self._door(), host)
         except Refused:
             return False
         except (socket.gaierror, UnicodeError):

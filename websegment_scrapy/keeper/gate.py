@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from websegment_scrapy.keeper.names import Names, look_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -75,6 +77,7 @@ class Gate:
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
         self._tunnels = asyncio.Semaphore(MAX_TUNNELS)
+        self._names = Names()
         self._ports: dict[Door, int] = {}
         self._servers: list[asyncio.Server] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -94,8 +97,8 @@ class Gate:
             self._ports[door] = server.sockets[0].getsockname()[1]
         return self._ports[door]
 
-    async def addresses(self, door: Door, host: str, port: int) -> list[str]:
-        """Return the addresses of a host, all of which may be reached.
+    async def addresses(self, door: Door, host: str) -> list[str]:
+        """Return the addresses that a host has now, all of which may be reached.
 
         Raises
         ------
@@ -106,9 +109,9 @@ class Gate:
         """
         if door.closed:
             raise Refused(host)
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        return self._checked(door, host, await look_up(host))
+
+    def _checked(self, door: Door, host: str, addresses: list[str]) -> list[str]:
         for address in addresses:
             if not door.private.allows(host, address):
                 self._report(host, address)
@@ -158,8 +161,10 @@ class Gate:
         self, door: Door, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the first address that answers."""
+        if door.closed:
+            raise Refused(host)
         error: OSError | None = None
-        for address in await self.addresses(door, host, port):
+        for address in self._checked(door, host, await self._names.addresses(host)):
             try:
                 return await asyncio.open_connection(address, port, limit=CHUNK)
             except OSError as failure:
@@ -171,7 +176,7 @@ class Gate:
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect through the user's proxy; it resolves what this machine cannot."""
         with contextlib.suppress(socket.gaierror):
-            await self.addresses(door, host, port)
+            await self.addresses(door, host)
         parts = urlsplit(proxy)
         secure = parts.scheme == "https"
         reader, writer = await asyncio.open_connection(
