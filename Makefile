@@ -27,10 +27,10 @@ demo: .venv/installed ## crawl the example sites twice and show what was found
 test: .venv/installed ## check style and types, then run all tests (needs a browser)
 	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
-	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile
+	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
 check: lint ## check style and types, and run the tests that are done in a minute
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q -m "not slow"
 
 docs: .venv/installed ## build the documentation as a site, in site/; warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean --quiet

@@ -1,6 +1,8 @@
 """The order of the tests, and which of them are slow.
 
-Those that take longest begin first, so that none is waited for alone; `make check` leaves them out.
+Those that take longest begin first, so that none is waited for alone (xdist keeps this order with
+``--no-loadscope-reorder`` only; else files of many tests come first, however short they are).
+`make check` leaves them out.
 """
 
 from __future__ import annotations
