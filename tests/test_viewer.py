@@ -135,7 +135,12 @@ def test_what_is_wrong_is_written_as_a_line(tmp_path: Path) -> None:
     with viewing(tmp_path / "marks.jsonl", None, [PAGE]) as server:
         mark = {"engine": "justrules", "method": "learned", "segment": 0, "kind": "content"}
         assert post(server, mark | {"note": "x"}).status == 200
-        assert post(server, mark | {"kind": "border"}).status == 200
+        refused = post(server, mark | {"kind": "border"})
+        assert refused.status == 400
+        assert "say where to cut" in refused.text
+        for place in (0, 99, "1", None):
+            border = {"kind": "border", "should": "cut", "place": place}
+            assert post(server, mark | border).status == 400
         for bad in ({"kind": "none"}, {"segment": 99}, {"segment": "0"}, {"engine": "none"}):
             assert post(server, mark | bad).status in (200, 400, 404)
         assert post(server, [1]).status == 400
@@ -143,37 +148,11 @@ def test_what_is_wrong_is_written_as_a_line(tmp_path: Path) -> None:
         assert post(server, mark, **{"Content-Type": "text/plain"}).status == 415
         assert post(server, {"x": "y" * 200_000}).status == 413
     lines = [json.loads(line) for line in (tmp_path / "marks.jsonl").read_text().splitlines()]
-    assert [line["kind"] for line in lines] == ["content", "border"]
+    assert [line["kind"] for line in lines] == ["content"]
     assert lines[0]["url"] == PAGE.url
     assert lines[0]["xpaths"]
     assert lines[0]["note"] == "x"
     assert lines[0]["html"] == PAGE.html
-
-
-def test_marks_are_held_against_what_is_found_by_now(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from websegment_scrapy.cli.main import main
-
-    file = tmp_path / "marks.jsonl"
-    with viewing(file, None, [PAGE]) as server:
-        text = Asked(server, "page/0").text
-        data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
-        for segment in data["page"]["segments"]:
-            wanted = "content" if segment["role"] == "main" else "template"
-            mark = {"engine": "justrules", "method": "learned", "segment": segment["id"]}
-            assert post(server, mark | {"kind": wanted}).status == 200
-        assert post(server, mark | {"kind": "content"}).status == 200  # the footer: another opinion
-        assert post(server, mark | {"kind": "border"}).status == 200
-    count = len(data["page"]["segments"])
-    assert main(["evaluate", "marks", str(file), "--workers", "1"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith(f"{count + 1} marks, {count} of blocks that could be judged, ")
-    assert f"{count - 1} of them right by now, 0 no longer found" in told
-    assert "All rights reserved" in told
-    file.write_text('{"url": 1}')
-    assert main(["evaluate", "marks", str(file)]) == 2
-    assert main(["evaluate", "marks", str(tmp_path / "none")]) == 2
 
 
 def test_nobody_else_gets_an_answer(alone: ViewServer) -> None:

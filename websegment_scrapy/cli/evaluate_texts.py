@@ -34,8 +34,9 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     marks = kinds.add_parser(
         "marks",
         help="what people said is wrong against what is found by now",
-        description="Of the blocks that were marked in websegment view as content or template, how "
-        "many are judged so by now, and which are not.",
+        description="Of the blocks that were marked in websegment view as content or template, and "
+        "of the borders of segments that were said to be elsewhere, how many are so by now, and "
+        "which are not.",
     )
     marks.add_argument("marks", type=Path, metavar="FILE", help="what websegment view has written")
     add_workers(marks)
@@ -216,7 +217,8 @@ def run_sites(args: argparse.Namespace) -> int:
 
 def run_marks(args: argparse.Namespace) -> int:
     """Hold what people marked against what is found by now."""
-    from websegment_scrapy.evaluate.marks import evaluate_marks, read_marks
+    from websegment_scrapy.evaluate.marks import evaluate_marks
+    from websegment_scrapy.measure.marks import read_marks
     from websegment_scrapy.pool import AnalysisPool
 
     marks = read_marks(args.marks)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.analysis import AnalyzedPage
     from websegment_scrapy.page.capture import Captured
 
-__all__ = ["LookedAt", "look_at"]
+__all__ = ["LookedAt", "analyzed", "look_at"]
 
 MOST_SEGMENTS = 2000
 """That are shown; a page may have any number."""
@@ -44,15 +44,20 @@ class LookedAt:
     main_text: str
 
 
-def look_at(task: LookedAt) -> str:
-    """Analyse a page; return all that the viewer shows of it as JSON."""
-    page = analyze(
+def analyzed(task: LookedAt) -> AnalyzedPage:
+    """Analyse a page as it is to be judged."""
+    return analyze(
         task.html,
         url=task.url,
         content_type=task.content_type,
         engine=task.engine,
         main_text=task.main_text,
     )
+
+
+def look_at(task: LookedAt) -> str:
+    """Analyse a page; return all that the viewer shows of it as JSON."""
+    page = analyzed(task)
     segments = _segments(page)
     box = page.tree.box[page.tree.leaves]
     width, height = (
