@@ -228,16 +228,106 @@ def test_an_empty_database_and_one_that_is_written_to(tmp_path: Path) -> None:
             assert "Now there" in Asked(server, "?q=there").text
 
 
+def test_a_database_that_shrinks_while_it_is_looked_at(tmp_path: Path) -> None:
+    """The viewer maps the file into memory: what is cut off it must not be touched."""
+    from websegment_scrapy.cli.main import main
+
+    url = f"sqlite:///{tmp_path}/store.db"
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        store.decide_many([record(f"http://a.example/{n}", words_of(n)) for n in range(300)])
+    with viewing(tmp_path / "marks", url) as server:
+        assert "300" in Asked(server, "").text
+        before = (tmp_path / "store.db").stat().st_size
+        assert main(["dedup", "forget", "--not-seen-for", "0", "--database", url, "-q"]) == 0
+        assert main(["dedup", "vacuum", "--database", url, "-q"]) == 0
+        assert (tmp_path / "store.db").stat().st_size < before / 2
+        assert "No page has that" in Asked(server, "?q=a.example").text
+
+
+def test_a_crawl_writes_while_pages_are_looked_at(tmp_path: Path) -> None:
+    """Every answer comes, and soon, while another thread decides pages all the time."""
+    import threading
+
+    url = f"sqlite:///{tmp_path}/store.db"
+    over = threading.Event()
+
+    def crawl() -> None:
+        number = 0
+        while not over.is_set():
+            pages = [
+                record(f"http://a.example/{n}", words_of(n)) for n in range(number, number + 8)
+            ]
+            store.decide_many(pages)
+            number += 8
+
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        store.decide(record("http://a.example/first", words_of(9999), title="The first"))
+        thread = threading.Thread(target=crawl)
+        thread.start()
+        try:
+            with viewing(tmp_path / "marks", url) as server:
+                for path in ("", "?q=first", "url/1", "cluster/1", "site?host=a.example") * 4:
+                    answer = Asked(server, path)
+                    assert answer.status == 200, path
+                    assert "does not answer" not in answer.text
+        finally:
+            over.set()
+            thread.join()
+
+
+LONG = {
+    "a title of 1 MB": "long " * 200_000,
+    "turned around": "\u202e\u2066moc.elpmaxe\u2069",
+    "control characters": "\x00\x07\x1b[31mred\x1b[0m\x7f\x9b",
+    "a script as address": "javascript:alert(document.domain)",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_bad_texts_are_shown_as_texts(tmp_path: Path, kind: str) -> None:
+    from websegment_scrapy.cli.main import main
+
+    text, url = LONG[kind], f"sqlite:///{tmp_path}/store.db"
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        # A crawl keeps as much of a title as the database takes.
+        store.decide(record(f"http://a.example/{text[:2000]}", words_of(1), title=text))
+        store.decide(record(text[:2000] or "x", words_of(1), title=text))
+    page = f"<title>{text}</title><h1>{text}</h1><p>{prose(1)}</p><a href='{text}'>{text[:50]}</a>"
+    documents = [Document(text[:500], page, text[:2000])]
+    with viewing(tmp_path / "marks", url, documents) as server:
+        for path in (
+            "",
+            "url/1",
+            "url/2",
+            "pair/2/1",
+            "cluster/1",
+            "site?host=a.example",
+            "page/0",
+        ):
+            answer = Asked(server, path)
+            assert answer.status == 200, path
+            assert len(answer.text) < 600_000, path
+            assert not re.search("[\u202e\u2066\x00\x07\x1b\x7f\x9b]", answer.text), path
+            assert not re.search(r"""(?:href|src|action)=["']?\s*javascript""", answer.text), path
+    target = tmp_path / "report.html"
+    assert main(["report", "--database", url, "-o", str(target), "-q"]) == 0
+    html = target.read_text(encoding="utf-8")
+    assert len(html) < 300_000
+    assert not re.search("[\u202e\u2066\x00\x07\x1b\x7f\x9b]", html)
+
+
 def test_a_page_of_many_segments_is_shown_in_part() -> None:
     html = "".join(
-        f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(4000)
+        f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(50_000)
     )
     found = json.loads(
         look_at(
             LookedAt(html=html, url="", content_type=None, engine="justrules", main_text="learned")
         )
     )
-    assert len(found["segments"]) <= 2000
+    assert found["all_segments"] >= 50_000
+    assert len(found["segments"]) == 2000
+    assert len(json.dumps(found)) < 2_000_000
 
 
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:

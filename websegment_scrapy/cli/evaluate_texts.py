@@ -9,7 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_data, add_json, add_limit, add_workers, check_limit
+from websegment_scrapy.cli.arguments import (
+    add_data,
+    add_json,
+    add_limit,
+    add_quiet,
+    add_workers,
+    check_limit,
+)
 from websegment_scrapy.cli.output import write_results
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import Config
@@ -41,6 +48,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     marks.add_argument("marks", type=Path, metavar="FILE", help="what websegment view has written")
     add_workers(marks)
     add_json(marks)
+    add_quiet(marks)
     marks.set_defaults(run=run_marks)
     extraction = kinds.add_parser(
         "extraction",
@@ -62,6 +70,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="N",
         help="folds of hosts of wcxb_dev (default: %(default)s)",
     )
+    add_quiet(extraction)
     extraction.set_defaults(run=run_extraction)
     types = kinds.add_parser(
         "types",
@@ -88,6 +97,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="main texts by the shipped model, which was made from these pages, for all of them: "
         "a few minutes instead of a quarter of an hour",
     )
+    add_quiet(types)
     types.set_defaults(run=run_types)
     templates = kinds.add_parser(
         "templates",
@@ -104,6 +114,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add_limit(templates, "pages")
     add_json(templates)
+    add_quiet(templates)
     templates.set_defaults(run=run_templates)
     sites = kinds.add_parser(
         "sites",
@@ -115,6 +126,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_data(sites)
     add_limit(sites, "sites")
     add_json(sites)
+    add_quiet(sites)
     sites.set_defaults(run=run_sites)
     signatures = kinds.add_parser(
         "signatures",
@@ -128,6 +140,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_data(signatures)
     signatures.add_argument("--png", type=Path, metavar="FILE", help="draw the curves here")
     add_json(signatures)
+    add_quiet(signatures)
     signatures.set_defaults(run=run_signatures)
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_data, add_snapshots
+from websegment_scrapy.cli.arguments import add_data, add_quiet, add_snapshots
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.exceptions import AnalysisError
 
@@ -48,6 +48,7 @@ def add_parser(
     )
     _add_common(segmentation)
     _add_marks(segmentation, "borders of segments", "auto learns from them")
+    add_quiet(segmentation)
     segmentation.set_defaults(run=run_segmentation)
     templates = kinds.add_parser(
         "templates",
@@ -70,6 +71,7 @@ def add_parser(
         help="dedup database whose counts say what a site repeats, where it knows the host that a "
         "sub-folder is named after; the other sites are counted from their saved pages",
     )
+    add_quiet(templates)
     templates.set_defaults(run=run_templates)
     content = kinds.add_parser(
         "content",
@@ -80,6 +82,7 @@ def add_parser(
     add_data(content)
     _add_folder(content)
     _add_marks(content, "blocks", "these are learned from as well")
+    add_quiet(content)
     content.set_defaults(run=run_content)
     types = kinds.add_parser(
         "types",
@@ -89,6 +92,7 @@ def add_parser(
     )
     add_data(types)
     _add_folder(types)
+    add_quiet(types)
     types.set_defaults(run=run_types)
 
 
