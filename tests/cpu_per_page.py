@@ -5,7 +5,8 @@
 
 - ``bare``: Scrapy that yields an item for each page, and nothing else;
 - ``rival``: the same with trafilatura and datasketch in ten lines of pipeline;
-- ``ours``: the same with the add-on, rendering off and a new SQLite database.
+- ``ours``: the same with the add-on, rendering off and a new SQLite database;
+- ``text``: that without segments (``WEBSEGMENT_MAIN_TEXT_ONLY``), which the rival has not either.
 
 Each crawl is a process; its CPU time is user and system time of it and of all its children, from
 the start of the interpreter to its end. The order of the crawls changes from round to round.
@@ -38,7 +39,7 @@ from websegment_scrapy.measure.datasets import data_directory
 
 __all__ = ["KINDS", "cpu_seconds", "main", "serving", "site_pages"]
 
-KINDS = ("bare", "rival", "ours")
+KINDS = ("bare", "rival", "ours", "text")
 PAGES, ROUNDS, SEED = 540, 5, 1
 SETTINGS: dict[str, Any] = {"TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "CRITICAL"}
 SIMILARITY, SHINGLE = 0.7, 6
@@ -171,8 +172,9 @@ def _crawl(kind: str, spec: Path) -> None:
     settings, spider = dict(SETTINGS), Pages
     if kind == "rival":
         settings["ITEM_PIPELINES"], spider = {TrafilaturaAndDatasketch: 100}, PagesWithHtml
-    if kind == "ours":
+    if kind in ("ours", "text"):
         settings |= {
+            "WEBSEGMENT_MAIN_TEXT_ONLY": kind == "text",
             "ADDONS": {"websegment_scrapy.Addon": 500},
             "WEBSEGMENT_RENDER": "never",
             "WEBSEGMENT_DATABASE": f"sqlite:///{spec.with_suffix('.db')}",
@@ -241,9 +243,9 @@ def _report(found: dict[str, list[float]]) -> None:
     }
     for kind, values in over.items():
         print(f"{kind} over bare: {_spread(values)} ms")
-    if {"rival", "ours"} <= over.keys():
-        ratios = [ours / rival for ours, rival in zip(over["ours"], over["rival"], strict=True)]
-        print(f"ours to rival: {_spread(ratios, 2)}")
+    for kind in over.keys() & {"ours", "text"} if "rival" in over else ():
+        ratios = [ours / rival for ours, rival in zip(over[kind], over["rival"], strict=True)]
+        print(f"{kind} to rival: {_spread(ratios, 2)}")
 
 
 def _spread(values: list[float], digits: int = 1) -> str:

@@ -101,6 +101,24 @@ def test_a_crawl_is_told_the_same() -> None:
         assert getattr(report, name) == getattr(page, name)
 
 
+@pytest.mark.parametrize("main_text", ["learned", "pagelevel"])
+def test_without_segments_all_else_is_the_same_and_no_engine_is_asked(main_text: str) -> None:
+    html = page(prose(1), links="<p hidden>Not shown at first.</p><input value=x><p>An end.</p>")
+    whole = analyze(html, url="http://x/", main_text=main_text, parts=True)
+    without = analyze(html, url="http://x/", main_text=main_text, parts=True, segments=False)
+    assert whole.engine == "auto"
+    assert (without.engine, without.segments, without.groups) == ("", (), ())
+    for name in ("title", "main_text", "words", "page_words", "signature", "page_hash", "model",
+                 "fingerprint", "dossier", "page_type", "page_type_probability"):  # fmt: skip
+        assert getattr(without, name) == getattr(whole, name), name
+
+
+def test_the_papers_rule_has_its_segments_whether_they_are_wanted_or_not() -> None:
+    found = analyze(HTML, main_text="largest", engine="justrules", segments=False)
+    assert found.engine == "justrules"
+    assert found.main_text == analyze(HTML, main_text="largest", engine="justrules").main_text
+
+
 def test_the_json_form_has_exactly_the_promised_keys() -> None:
     found = json.loads(json.dumps(analyze(HTML, url="http://x/", attributes=["href"]).to_dict()))
     assert set(found) == {

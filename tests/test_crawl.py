@@ -134,7 +134,7 @@ def test_duplicates_are_dropped_and_other_fields_used_on_request() -> None:
     assert done.status == 0, done.log
     assert [item["url"][-2:] for item in done.items] == ["/a", "/b"]
     assert "segments" not in done.items[0]["page"]
-    assert done.items[0]["page"]["engine"] == "bf-rulebased"
+    assert done.items[0]["page"]["engine"] == ""  # nobody wanted segments
     assert done.stats["websegment/duplicates_dropped"] == 1
     assert done.stats["item_dropped_reasons_count/NearDuplicate"] == 1
     assert f": near-duplicate (1.00) of {site.url('/a')}" in done.log

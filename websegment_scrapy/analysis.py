@@ -18,6 +18,7 @@ from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
+from websegment_scrapy.page.words import words_by_node
 from websegment_scrapy.page_types.model import shipped_type_model
 from websegment_scrapy.page_types.terms import page_terms
 from websegment_scrapy.segment.registry import get_engine
@@ -135,6 +136,7 @@ def analyze(
     engine: str = DEFAULT.engine,
     main_text: str = DEFAULT.main_text,
     signature: str = DEFAULT.signature,
+    segments: bool = True,
     attributes: Sequence[str] = (),
     site: SiteVerdict | None = None,
     parts: bool = False,
@@ -156,6 +158,8 @@ def analyze(
         ``"learned"``, ``"pagelevel"`` or ``"largest"``: how the main text is found.
     signature
         ``"minhash"`` or ``"shingles"``.
+    segments
+        Whether they are wanted; where they are not, no engine is asked for the sake of them.
     attributes
         HTML attributes to report with each leaf.
     site
@@ -170,7 +174,7 @@ def analyze(
     UnknownEngine
         If there is no engine of that name.
     """
-    segmenter = get_engine(engine)
+    segmenter = get_engine(engine) if segments or main_text == LARGEST else None
     document = read_document(html, content_type=content_type, encoding=encoding)
     page = judge_page(
         document,
@@ -182,6 +186,7 @@ def analyze(
         parts=parts,
     )
     tree, templates = page.tree, page.templates
+    words = page.words or words_by_node(tree)
     dossier = None
     if page.hashed is None:
         text = alone = kept_text(tree, templates)
@@ -193,23 +198,22 @@ def analyze(
     found = signature_of(text, RECIPES[signature])
     kind = None
     if templates.kept.any() or told:
-        terms = page_terms(tree, page.words, templates.kept, url)
+        terms = page_terms(tree, words, templates.kept, url)
         kind = shipped_type_model().classify(terms)
     return AnalyzedPage(
         url=url,
         title=page_title(tree, page.reader),
-        engine=segmenter.name,
+        engine=segmenter.name if segmenter else "",
         model=model_name(main_text, engine, tree.layout),
         rendered=tree.layout == "rendered",
         main_text=text,
         words=found.words,
-        page_words=page_words(tree, page.segments, page.words)
-        + (0 if len(templates.main) else found.words),
+        page_words=page_words(tree, words) + (0 if len(templates.main) else found.words),
         segments=page.segments,
         groups=page.groups,
         signature=found,
         page_hash=found.content_hash if alone == text else content_hash_of(alone),
-        fingerprint=fingerprint_of(tree, templates.main, told, page.words).to_bytes(),
+        fingerprint=fingerprint_of(tree, templates.main, told, words).to_bytes(),
         parts=describe_parts(tree, page.hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),

@@ -25,7 +25,7 @@ class Findings:
     url, title
         Where it is and what it is called.
     engine
-        The engine that segmented it.
+        The engine that segmented it; empty where no segments were wanted.
     model
         The model that found the main text, if one did (`judging.model_name`).
     rendered

@@ -35,7 +35,7 @@ def report_on(
     from websegment_scrapy.analysis import analyze
 
     try:
-        return analyze(html, **options).report(segments=segments)
+        return analyze(html, segments=segments, **options).report(segments=segments)
     except NotHtml as error:
         return OtherFormat(error.kind, str(error))
 

@@ -211,7 +211,7 @@ class DedupPipeline:
             "crawl": self._crawl_name(),
         }
         if analysis is None or isinstance(analysis, str):
-            return PageRecord(**common, engine=self.config.engine, error=analysis)
+            return PageRecord(**common, engine=self.config.asked_engine, error=analysis)
         found = {name: getattr(analysis, name) for name in _OF_ANALYSIS - common.keys()}
         return PageRecord(**common, **found)
 

@@ -75,7 +75,6 @@ class SegmentPipeline:
         self.config = config
         self.registry = PageRegistry.of(crawler)
         self.ending = Ending.of(crawler)
-        self.with_segments = not (config.main_text_only or config.flatten)
         self.pool: AnalysisPool | None = None
         self._met_other_formats = False
         self.registry.steps["analysis"] = self._analyze
@@ -134,7 +133,7 @@ class SegmentPipeline:
             future = self.pool.submit(
                 report_on,
                 page.html,
-                segments=self.with_segments,
+                segments=self.config.segments,
                 url=page.url,
                 content_type=page.content_type,
                 encoding=page.encoding,
@@ -190,7 +189,7 @@ class SegmentPipeline:
             "title": "",
             "words": 0,
             "page_words": 0,
-            "engine": self.config.engine,
+            "engine": self.config.asked_engine,
             "rendered": False,
             "render_error": page.meta.render_error,
             "reason": None,
@@ -200,7 +199,7 @@ class SegmentPipeline:
         if isinstance(outcome, str):
             return values | {"reason": outcome}
         values |= {name: getattr(outcome, name) for name in _FOUND}
-        if self.with_segments:
+        if self.config.segments:
             values["segments"] = outcome.segments_for_item()
         return values
 

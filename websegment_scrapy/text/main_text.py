@@ -105,18 +105,15 @@ def told_text(tree: PageTree) -> str:
     return "" if tree.text else tree.head.description
 
 
-def page_words(
-    tree: PageTree, segments: tuple[Segment, ...], words: Mapping[int, Sequence[str]]
-) -> int:
+def page_words(tree: PageTree, words: Mapping[int, Sequence[str]]) -> int:
     """Count the words of all text that can be read, of which the main text is a part.
 
-    That of the segments, and that which is hidden and can be opened; on a page that was not
+    That of the leaves, and that which is hidden and can be opened; on a page that was not
     rendered all that is hidden may be such text. ``words`` are those of each text node.
     """
-    found = tree.is_text & tree.readable
-    found[tree.leaves] = False
-    hidden = sum(len(words[node]) for node in np.flatnonzero(found).tolist())
-    return hidden + sum(segment.words for segment in segments)
+    found = tree.readable.copy()
+    found[tree.leaves] = True
+    return sum(len(words[node]) for node in np.flatnonzero(found & tree.is_text).tolist())
 
 
 def roles_by_templateness(
