@@ -108,6 +108,7 @@ def shots(report: str, viewer: str, copy: int, original: int) -> dict[str, str]:
         "view-url": f"{viewer}url/{copy}",
         "view-pair": f"{viewer}pair/{copy}/{original}",
         "view-cluster": f"{viewer}cluster/{original}",
+        "view-site": f"{viewer}site?host={host}",
         "view-page": f"{viewer}page/0",
         "view-page-plain": f"{viewer}page/1",
         "view-page-other": f"{viewer}page/1?engine=gcuts&main_text=pagelevel",
