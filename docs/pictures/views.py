@@ -84,7 +84,7 @@ def served() -> Iterator[tuple[str, int, int, str]]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         assert ids[0] is not None
         assert ids[1] is not None
-        yield server.url, ids[0], ids[1], urlsplit(pair.url).hostname or ""
+        yield server.url, ids[0], ids[1], urlsplit(pair.url).netloc
         server.shutdown()
 
 
@@ -133,6 +133,7 @@ def draw_all(browser: Browser, addresses: dict[str, str], folder: Path) -> None:
                 if name.endswith("-border"):
                     page.get_by_role("button", name="its border is wrong").click()
                     page.get_by_label("Where its border should be").wait_for()
+                page.evaluate("scrollTo(0, 0)")
                 page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
             context.close()
 
