@@ -182,7 +182,9 @@ def test_the_meter_tells_pace_and_time_left(
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "2/8 pages, 0.1/s, 1:00 left"
     assert lines[-1] == "8/8 pages, 0.1/s"
-    list(told.progress(seconds(), 8, quiet=True))
+    before = told.IS_QUIET.set(True)
+    list(told.progress(seconds(), 8))
+    told.IS_QUIET.reset(before)
     with told.counting("pages brought") as count:
         now[0] += 4000
         count(1000)

@@ -314,9 +314,14 @@ def test_links_between_the_documents_lead_somewhere(document: str) -> None:
             assert anchor in slugs, target
 
 
-def test_the_readme_is_short_and_its_picture_small() -> None:
-    assert len(DOCUMENTS["README.md"].splitlines()) < 150
-    assert (DOCS / "pictures" / "segments.png").stat().st_size < 200_000
+def test_the_readme_is_short_and_its_pictures_small() -> None:
+    readme = DOCUMENTS["README.md"].splitlines()
+    assert len(readme) < 150
+    pictures = [number for number, line in enumerate(readme) if line.startswith("![")]
+    assert pictures[0] < 20  # within the first screen, and it is what the viewer shows
+    assert "docs/pictures/view.png" in readme[pictures[0]]
+    for name in ("segments", "view", "report"):
+        assert (DOCS / "pictures" / f"{name}.png").stat().st_size < 200_000
 
 
 class Requests(HTMLParser):

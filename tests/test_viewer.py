@@ -135,7 +135,12 @@ def test_what_is_wrong_is_written_as_a_line(tmp_path: Path) -> None:
     with viewing(tmp_path / "marks.jsonl", None, [PAGE]) as server:
         mark = {"engine": "justrules", "method": "learned", "segment": 0, "kind": "content"}
         assert post(server, mark | {"note": "x"}).status == 200
-        assert post(server, mark | {"kind": "border"}).status == 200
+        refused = post(server, mark | {"kind": "border"})
+        assert refused.status == 400
+        assert "say where to cut" in refused.text
+        for place in (0, 99, "1", None):
+            border = {"kind": "border", "should": "cut", "place": place}
+            assert post(server, mark | border).status == 400
         for bad in ({"kind": "none"}, {"segment": 99}, {"segment": "0"}, {"engine": "none"}):
             assert post(server, mark | bad).status in (200, 400, 404)
         assert post(server, [1]).status == 400
@@ -143,37 +148,11 @@ def test_what_is_wrong_is_written_as_a_line(tmp_path: Path) -> None:
         assert post(server, mark, **{"Content-Type": "text/plain"}).status == 415
         assert post(server, {"x": "y" * 200_000}).status == 413
     lines = [json.loads(line) for line in (tmp_path / "marks.jsonl").read_text().splitlines()]
-    assert [line["kind"] for line in lines] == ["content", "border"]
+    assert [line["kind"] for line in lines] == ["content"]
     assert lines[0]["url"] == PAGE.url
     assert lines[0]["xpaths"]
     assert lines[0]["note"] == "x"
     assert lines[0]["html"] == PAGE.html
-
-
-def test_marks_are_held_against_what_is_found_by_now(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from websegment_scrapy.cli.main import main
-
-    file = tmp_path / "marks.jsonl"
-    with viewing(file, None, [PAGE]) as server:
-        text = Asked(server, "page/0").text
-        data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
-        for segment in data["page"]["segments"]:
-            wanted = "content" if segment["role"] == "main" else "template"
-            mark = {"engine": "justrules", "method": "learned", "segment": segment["id"]}
-            assert post(server, mark | {"kind": wanted}).status == 200
-        assert post(server, mark | {"kind": "content"}).status == 200  # the footer: another opinion
-        assert post(server, mark | {"kind": "border"}).status == 200
-    count = len(data["page"]["segments"])
-    assert main(["evaluate", "marks", str(file), "--workers", "1"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith(f"{count + 1} marks, {count} of blocks that could be judged, ")
-    assert f"{count - 1} of them right by now, 0 no longer found" in told
-    assert "All rights reserved" in told
-    file.write_text('{"url": 1}')
-    assert main(["evaluate", "marks", str(file)]) == 2
-    assert main(["evaluate", "marks", str(tmp_path / "none")]) == 2
 
 
 def test_nobody_else_gets_an_answer(alone: ViewServer) -> None:
@@ -249,16 +228,106 @@ def test_an_empty_database_and_one_that_is_written_to(tmp_path: Path) -> None:
             assert "Now there" in Asked(server, "?q=there").text
 
 
+def test_a_database_that_shrinks_while_it_is_looked_at(tmp_path: Path) -> None:
+    """The viewer maps the file into memory: what is cut off it must not be touched."""
+    from websegment_scrapy.cli.main import main
+
+    url = f"sqlite:///{tmp_path}/store.db"
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        store.decide_many([record(f"http://a.example/{n}", words_of(n)) for n in range(300)])
+    with viewing(tmp_path / "marks", url) as server:
+        assert "300" in Asked(server, "").text
+        before = (tmp_path / "store.db").stat().st_size
+        assert main(["dedup", "forget", "--not-seen-for", "0", "--database", url, "-q"]) == 0
+        assert main(["dedup", "vacuum", "--database", url, "-q"]) == 0
+        assert (tmp_path / "store.db").stat().st_size < before / 2
+        assert "No page has that" in Asked(server, "?q=a.example").text
+
+
+def test_a_crawl_writes_while_pages_are_looked_at(tmp_path: Path) -> None:
+    """Every answer comes, and soon, while another thread decides pages all the time."""
+    import threading
+
+    url = f"sqlite:///{tmp_path}/store.db"
+    over = threading.Event()
+
+    def crawl() -> None:
+        number = 0
+        while not over.is_set():
+            pages = [
+                record(f"http://a.example/{n}", words_of(n)) for n in range(number, number + 8)
+            ]
+            store.decide_many(pages)
+            number += 8
+
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        store.decide(record("http://a.example/first", words_of(9999), title="The first"))
+        thread = threading.Thread(target=crawl)
+        thread.start()
+        try:
+            with viewing(tmp_path / "marks", url) as server:
+                for path in ("", "?q=first", "url/1", "cluster/1", "site?host=a.example") * 4:
+                    answer = Asked(server, path)
+                    assert answer.status == 200, path
+                    assert "does not answer" not in answer.text
+        finally:
+            over.set()
+            thread.join()
+
+
+LONG = {
+    "a title of 1 MB": "long " * 200_000,
+    "turned around": "\u202e\u2066moc.elpmaxe\u2069",
+    "control characters": "\x00\x07\x1b[31mred\x1b[0m\x7f\x9b",
+    "a script as address": "javascript:alert(document.domain)",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_bad_texts_are_shown_as_texts(tmp_path: Path, kind: str) -> None:
+    from websegment_scrapy.cli.main import main
+
+    text, url = LONG[kind], f"sqlite:///{tmp_path}/store.db"
+    with Store.open(url, recipe=RECIPES["minhash"]) as store:
+        # A crawl keeps as much of a title as the database takes.
+        store.decide(record(f"http://a.example/{text[:2000]}", words_of(1), title=text))
+        store.decide(record(text[:2000] or "x", words_of(1), title=text))
+    page = f"<title>{text}</title><h1>{text}</h1><p>{prose(1)}</p><a href='{text}'>{text[:50]}</a>"
+    documents = [Document(text[:500], page, text[:2000])]
+    with viewing(tmp_path / "marks", url, documents) as server:
+        for path in (
+            "",
+            "url/1",
+            "url/2",
+            "pair/2/1",
+            "cluster/1",
+            "site?host=a.example",
+            "page/0",
+        ):
+            answer = Asked(server, path)
+            assert answer.status == 200, path
+            assert len(answer.text) < 600_000, path
+            assert not re.search("[\u202e\u2066\x00\x07\x1b\x7f\x9b]", answer.text), path
+            assert not re.search(r"""(?:href|src|action)=["']?\s*javascript""", answer.text), path
+    target = tmp_path / "report.html"
+    assert main(["report", "--database", url, "-o", str(target), "-q"]) == 0
+    html = target.read_text(encoding="utf-8")
+    assert len(html) < 300_000
+    assert not re.search("[\u202e\u2066\x00\x07\x1b\x7f\x9b]", html)
+
+
 def test_a_page_of_many_segments_is_shown_in_part() -> None:
     html = "".join(
-        f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(4000)
+        f"<table><tr><td><a href=/{n}>{n}</a></td></tr></table><hr>" for n in range(50_000)
     )
     found = json.loads(
         look_at(
             LookedAt(html=html, url="", content_type=None, engine="justrules", main_text="learned")
         )
     )
-    assert len(found["segments"]) <= 2000
+    assert found["all_segments"] >= 50_000
+    assert len(found["segments"]) == 2000
+    assert len(json.dumps(found)) < 2_000_000
 
 
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:

@@ -92,8 +92,19 @@ def test_a_segment_is_hovered_its_reason_read_the_engine_switched_and_it_is_mark
     assert page.locator("g.on").count() == 1
     about.get_by_role("button", name="it is template").click()
     page.get_by_text("Written to").wait_for()
-    (mark,) = [json.loads(each) for each in marks.read_text().splitlines()]
+    about.get_by_role("button", name="its border is wrong").click()
+    where = about.get_by_label("Where its border should be")
+    about.get_by_role("button", name="write it down").click()
+    page.get_by_text("Say where first").wait_for()
+    where.select_option(
+        where.locator("optgroup").nth(0).locator("option").last.get_attribute("value")
+    )
+    about.get_by_role("button", name="write it down").click()
+    page.get_by_text("Written to").and_(page.get_by_text("cut.")).wait_for()
+    mark, border = [json.loads(each) for each in marks.read_text().splitlines()]
     assert (mark["kind"], mark["role"]) == ("template", "main")
+    assert border["border"]["should"] == "cut"
+    assert len(border["border"]["between"]) == 2
     with page.expect_navigation():
         page.get_by_label("Engine").select_option("wps-margin")
     assert "engine=wps-margin" in page.url

@@ -28,7 +28,7 @@ def viewing(
     with ExitStack() as stack:
         opened = None
         if database is not None:
-            opened = stack.enter_context(closing(open_for_reading(database)))
+            opened = stack.enter_context(closing(open_for_reading(database, mapped=True)))
         pool = stack.enter_context(AnalysisPool(1, timeout=60, memory=1024))
         viewer = Viewer(
             documents, pool, Marks(marks), opened, SiteRules(), engine="justrules",

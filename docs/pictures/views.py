@@ -17,6 +17,7 @@ import threading
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
@@ -53,8 +54,8 @@ WIDTHS, SCHEMES = (360, 1440), ("light", "dark")
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, int, int]]:
-    """Serve the example's database and one of its pages; give the address and a pair's ids."""
+def served() -> Iterator[tuple[str, int, int, str]]:
+    """Serve the example's database and a page of it; give its address, a pair's ids and site."""
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_for_reading("websegment.db")))
         with database.read() as connection:
@@ -83,7 +84,7 @@ def served() -> Iterator[tuple[str, int, int]]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         assert ids[0] is not None
         assert ids[1] is not None
-        yield server.url, ids[0], ids[1]
+        yield server.url, ids[0], ids[1], urlsplit(pair.url).netloc
         server.shutdown()
 
 
@@ -95,7 +96,7 @@ def point_at_main(page: Page) -> None:
         lines.nth(min(2, lines.count() - 1)).click()
 
 
-def shots(report: str, viewer: str, copy: int, original: int) -> dict[str, str]:
+def shots(report: str, viewer: str, copy: int, original: int, host: str) -> dict[str, str]:
     """Return the addresses of all views by name."""
     return {
         "report": f"{report}#/",
@@ -108,7 +109,9 @@ def shots(report: str, viewer: str, copy: int, original: int) -> dict[str, str]:
         "view-url": f"{viewer}url/{copy}",
         "view-pair": f"{viewer}pair/{copy}/{original}",
         "view-cluster": f"{viewer}cluster/{original}",
+        "view-site": f"{viewer}site?host={quote(host, safe='')}",
         "view-page": f"{viewer}page/0",
+        "view-page-border": f"{viewer}page/0",
         "view-page-plain": f"{viewer}page/1",
         "view-page-other": f"{viewer}page/1?engine=gcuts&main_text=pagelevel",
     }
@@ -127,6 +130,10 @@ def draw_all(browser: Browser, addresses: dict[str, str], folder: Path) -> None:
                 page.goto("about:blank")
                 page.goto(address)
                 point_at_main(page)
+                if name.endswith("-border"):
+                    page.get_by_role("button", name="its border is wrong").click()
+                    page.get_by_label("Where its border should be").wait_for()
+                page.evaluate("scrollTo(0, 0)")
                 page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
             context.close()
 
@@ -160,11 +167,11 @@ def main() -> None:
     feeds = [part for name in FEEDS for part in ("--items", name)]
     websegment(["report", "--database", "websegment.db", *feeds, "-o", "report.html", "-q"])
     report = (Path.cwd() / "report.html").as_uri()
-    with served() as (viewer, copy, original), sync_playwright() as playwright:
+    with served() as (viewer, *ids), sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(None).executable, args=["--no-sandbox"]
         )
-        addresses = shots(report, viewer, copy, original)
+        addresses = shots(report, viewer, *ids)
         if folder:
             draw_all(browser, addresses, folder)
         else:

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.cli.arguments import add_quiet
+from websegment_scrapy.cli.progress import steps
+
 if TYPE_CHECKING:
     import argparse
 
@@ -32,6 +35,7 @@ def add_parser(
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, required=True, help="the data folder"
     )
+    add_quiet(parser)
     parser.set_defaults(run=run)
 
 
@@ -39,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
     """Convert a set; 1 if a page of it could not be used."""
     from websegment_scrapy.measure.convert import convert
 
-    converted = convert(args.kind, args.sources, args.output)
+    with steps("data") as say:
+        say(f"converting {args.kind}")
+        converted = convert(args.kind, args.sources, args.output)
     for name, reason in converted.errors.items():
         print(f"{name}: {reason}", file=sys.stderr)
     print(f"{converted.path}: {converted.pages} pages")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from websegment_scrapy.cli import diff, resign, revise
 from websegment_scrapy.cli.arguments import add_database, add_format, add_quiet, add_raw_csv
 from websegment_scrapy.cli.output import open_output, printable, write_rows
-from websegment_scrapy.cli.progress import counting
+from websegment_scrapy.cli.progress import arriving, counting, steps
 from websegment_scrapy.store import answers, lifecycle, merging, queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
@@ -35,6 +35,7 @@ _Answer = TypeVar(
     answers.RevisedRow,
     answers.SiteRow,
 )
+_T = TypeVar("_T")
 
 
 def add_parser(
@@ -57,7 +58,8 @@ def add_parser(
             text="how to write the answer (default: %(default)s)",
         )
         add_raw_csv(question)
-        question.set_defaults(run=run, answer=answer)
+        add_quiet(question)
+        question.set_defaults(run=run, answer=answer, question=name)
         return question
 
     add("summary", "numbers of pages, decisions, clusters and visits", _summary)
@@ -99,15 +101,12 @@ def add_parser(
         metavar="DAYS",
         help="days since the last visit",
     )
-    add_quiet(forgotten)
     forgotten.set_defaults(run=_forget)
     merged = add("merge", "bring all pages of another database into this one", _summary)
     merged.add_argument("source", metavar="SOURCE", help="the other database")
-    add_quiet(merged)
     merged.set_defaults(run=_merge, bring=merging.merge)
     copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
     copied.add_argument("source", metavar="SOURCE", help="the other database")
-    add_quiet(copied)
     copied.set_defaults(run=_merge, bring=merging.copy)
     resign.add_arguments(add("resign", "change the recipe of the signatures, in place", _summary))
     revise.add_arguments(add("revise", "judge pages again whose site became known", _summary))
@@ -126,7 +125,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    with closing(Database.open(args.database, create=True)) as database:
+    with closing(Database.open(args.database, create=True)) as database, steps("migrate") as say:
+        say("bringing the tables up to date")
         found = migrate(database)
         with database.read() as connection:
             read_info(database, connection)
@@ -138,11 +138,11 @@ def _migrate(args: argparse.Namespace) -> int:
 
 
 def _forget(args: argparse.Namespace) -> int:
+    before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
     with (
         _open_for_writing(args.database) as database,
-        counting("pages forgotten", quiet=args.quiet) as progress,
+        counting("pages forgotten", lifecycle.not_seen_since(database, before)) as progress,
     ):
-        before = datetime.now(UTC) - timedelta(days=args.not_seen_for)
         count = lifecycle.forget(database, before, progress)
     print(f"{database.name}: {count} pages forgotten", file=sys.stderr)
     return 0
@@ -153,7 +153,7 @@ def _merge(args: argparse.Namespace) -> int:
     with (
         closing(queries.open_for_reading(args.source)) as source,
         Store.open(args.database, recipe=info.recipe, similarity=info.similarity) as store,
-        counting("pages brought", quiet=args.quiet) as progress,
+        counting("pages brought", queries.page_count(source)) as progress,
     ):
         brought = args.bring(source, store, progress)
     print(
@@ -165,7 +165,8 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _vacuum(args: argparse.Namespace) -> int:
-    with _open_for_writing(args.database) as database:
+    with _open_for_writing(args.database) as database, steps("vacuum") as say:
+        say("writing the database anew")
         lifecycle.vacuum(database)
     return 0
 
@@ -177,7 +178,9 @@ def _open_for_writing(url: str) -> closing[Database]:
 
 
 def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    row = asdict(queries.summary(database))
+    with steps("summary") as say:
+        say("counting")
+        row = asdict(queries.summary(database))
     if args.format == "table":
         write_rows([{"what": name, "value": value} for name, value in row.items()], "table", out)
     else:
@@ -186,7 +189,7 @@ def _summary(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _clusters(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    found = queries.clusters(database, args.min_size, args.limit or None)
+    found = _told(queries.clusters(database, args.min_size, args.limit or None), args, out)
     if args.format == "jsonl":
         write_rows(map(asdict, found), "jsonl", out)
         return 0
@@ -236,20 +239,36 @@ def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _export(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    return _write_all(queries.pages(database), answers.PageRow, args, out)
+    total = queries.page_count(database)
+    return _write_all(queries.pages(database), answers.PageRow, args, out, total)
 
 
 def _write_all(
-    found: Iterable[_Answer], kind: type[_Answer], args: argparse.Namespace, out: TextIO
+    found: Iterable[_Answer],
+    kind: type[_Answer],
+    args: argparse.Namespace,
+    out: TextIO,
+    total: int = 0,
 ) -> int:
     """Write rows of a kind with all their columns, also where there is no row."""
     columns = [field.name for field in fields(kind)]
-    write_rows(map(asdict, found), args.format, out, columns, raw_csv=args.raw_csv)
+    rows = map(asdict, _told(found, args, out, total))
+    write_rows(rows, args.format, out, columns, raw_csv=args.raw_csv)
     return 0
 
 
+def _told(
+    found: Iterable[_T], args: argparse.Namespace, out: TextIO, total: int = 0
+) -> Iterable[_T]:
+    """Say how many rows have come, unless they are seen to come themselves."""
+    if args.format != "table" and out.isatty():
+        return found
+    return arriving(found, args.question, total)
+
+
 def _check(database: Database, args: argparse.Namespace, out: TextIO) -> int:
-    problems = integrity(database)
+    with steps("check") as say:
+        problems = integrity(database, say)
     if problems or args.format != "table":
         rows = [{"problem": problem} for problem in problems]
         write_rows(rows, args.format, out, ["problem"], raw_csv=args.raw_csv)

@@ -13,6 +13,7 @@ from websegment_scrapy.cli.arguments import (
     add_data,
     add_json,
     add_limit,
+    add_quiet,
     add_render,
     add_snapshots,
     add_workers,
@@ -43,6 +44,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     _add_common(speed, "labelled pages")
     add_render(speed, default=True)
     add_snapshots(speed)
+    add_quiet(speed)
     speed.set_defaults(run=run_speed)
     dedup = kinds.add_parser(
         "dedup",
@@ -59,6 +61,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default="shingles",
         help="the papers' 8 smallest shingles, or MinHash (default: shingles)",
     )
+    add_quiet(dedup)
     dedup.set_defaults(run=run_dedup)
 
 
@@ -91,6 +94,7 @@ def _add_segmentation(kinds: argparse._SubParsersAction[argparse.ArgumentParser]
         metavar="DIR",
         help="draw ARI over λ and the distribution of ARI here as PNG (needs matplotlib)",
     )
+    add_quiet(parser)
     parser.set_defaults(run=run_segmentation)
 
 

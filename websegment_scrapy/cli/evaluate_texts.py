@@ -9,7 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_data, add_json, add_limit, add_workers, check_limit
+from websegment_scrapy.cli.arguments import (
+    add_data,
+    add_json,
+    add_limit,
+    add_quiet,
+    add_workers,
+    check_limit,
+)
 from websegment_scrapy.cli.output import write_results
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.config import Config
@@ -34,12 +41,14 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     marks = kinds.add_parser(
         "marks",
         help="what people said is wrong against what is found by now",
-        description="Of the blocks that were marked in websegment view as content or template, how "
-        "many are judged so by now, and which are not.",
+        description="Of the blocks that were marked in websegment view as content or template, and "
+        "of the borders of segments that were said to be elsewhere, how many are so by now, and "
+        "which are not.",
     )
     marks.add_argument("marks", type=Path, metavar="FILE", help="what websegment view has written")
     add_workers(marks)
     add_json(marks)
+    add_quiet(marks)
     marks.set_defaults(run=run_marks)
     extraction = kinds.add_parser(
         "extraction",
@@ -61,6 +70,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="N",
         help="folds of hosts of wcxb_dev (default: %(default)s)",
     )
+    add_quiet(extraction)
     extraction.set_defaults(run=run_extraction)
     types = kinds.add_parser(
         "types",
@@ -87,6 +97,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="main texts by the shipped model, which was made from these pages, for all of them: "
         "a few minutes instead of a quarter of an hour",
     )
+    add_quiet(types)
     types.set_defaults(run=run_types)
     templates = kinds.add_parser(
         "templates",
@@ -103,6 +114,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add_limit(templates, "pages")
     add_json(templates)
+    add_quiet(templates)
     templates.set_defaults(run=run_templates)
     sites = kinds.add_parser(
         "sites",
@@ -114,6 +126,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_data(sites)
     add_limit(sites, "sites")
     add_json(sites)
+    add_quiet(sites)
     sites.set_defaults(run=run_sites)
     signatures = kinds.add_parser(
         "signatures",
@@ -127,6 +140,7 @@ def add_parsers(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_data(signatures)
     signatures.add_argument("--png", type=Path, metavar="FILE", help="draw the curves here")
     add_json(signatures)
+    add_quiet(signatures)
     signatures.set_defaults(run=run_signatures)
 
 
@@ -216,7 +230,8 @@ def run_sites(args: argparse.Namespace) -> int:
 
 def run_marks(args: argparse.Namespace) -> int:
     """Hold what people marked against what is found by now."""
-    from websegment_scrapy.evaluate.marks import evaluate_marks, read_marks
+    from websegment_scrapy.evaluate.marks import evaluate_marks
+    from websegment_scrapy.measure.marks import read_marks
     from websegment_scrapy.pool import AnalysisPool
 
     marks = read_marks(args.marks)

@@ -136,7 +136,7 @@ def _each_page(
         config.workers, timeout=config.page_timeout, memory=config.page_memory
     ) as pool:
         results = pool.map(function, loaded())
-        for number, result in enumerate(progress(results, len(args.inputs), quiet=args.quiet)):
+        for number, result in enumerate(progress(results, len(args.inputs))):
             yield sources[number], result
 
 

@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.cli.progress import IS_QUIET
 from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "websegment") -> in
     """Run the command line and return its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     parsed = build_parser(prog, given[:1]).parse_args(given)
+    before = IS_QUIET.set(getattr(parsed, "quiet", False))
     try:
         status: int = parsed.run(parsed)
         sys.stdout.flush()
@@ -72,6 +74,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "websegment") -> in
     except WebsegmentError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
+    finally:
+        IS_QUIET.reset(before)
     return status
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["counting", "progress", "steps"]
+__all__ = ["IS_QUIET", "arriving", "counting", "progress", "steps"]
+
+IS_QUIET: ContextVar[bool] = ContextVar("IS_QUIET", default=False)
+"""Whether nothing is to be said: ``--quiet`` of the command that runs."""
 
 BAR_WIDTH = 30
 REFRESH_SECONDS = 0.1
@@ -20,16 +25,20 @@ SILENT_SECONDS = 2.0
 LINE_SECONDS = 15.0
 """Between two lines where there is no terminal; work that is done sooner says nothing there."""
 
+TICK_SECONDS = 1.0
+"""Between two tellings of a step on a terminal."""
+
 _T = TypeVar("_T")
+_NOTHING: Any = object()
 
 
 class Meter:
     """Says on standard error how many of ``total`` are done; 0: nobody knows how many there are."""
 
-    def __init__(self, total: int, label: str, *, quiet: bool = False) -> None:
+    def __init__(self, total: int, label: str) -> None:
         self._total, self._label = total, label
         self._on_terminal = sys.stderr.isatty()
-        self._quiet = quiet
+        self._quiet = IS_QUIET.get()
         self._began = self._told = time.monotonic()
         self._drawn = False
 
@@ -66,14 +75,12 @@ class Meter:
         return f", {count / seconds:.1f}/s" + (f", {_duration(left)} left" if left else "")
 
 
-def progress(
-    values: Iterable[_T], total: int, label: str = "pages", *, quiet: bool = False
-) -> Iterator[_T]:
+def progress(values: Iterable[_T], total: int, label: str = "pages") -> Iterator[_T]:
     """Pass values on and say how many of ``total`` have come."""
     if total < 2:
         yield from values
         return
-    meter = Meter(total, label, quiet=quiet)
+    meter = Meter(total, label)
     try:
         for count, value in enumerate(values, start=1):
             yield value
@@ -83,9 +90,9 @@ def progress(
 
 
 @contextmanager
-def counting(label: str, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how many are done, of a number that nobody knows."""
-    meter = Meter(0, label, quiet=quiet)
+def counting(label: str, total: int = 0) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how many are done; 0: nobody knows of how many."""
+    meter = Meter(total, label)
     try:
         yield meter.show
     finally:
@@ -93,25 +100,60 @@ def counting(label: str, *, quiet: bool = False) -> Iterator[Callable[[int], Non
 
 
 @contextmanager
-def steps(label: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Give a function that is told which step is under way, for work that cannot be counted."""
+def steps(label: str) -> Iterator[Callable[[str], None]]:
+    """Give a function that is told which step is under way, for work that cannot be counted.
+
+    A thread says from time to time how long it takes: a step may be one statement of a database.
+    """
     began = time.monotonic()
-    on_terminal = sys.stderr.isatty()
+    on_terminal, quiet = sys.stderr.isatty(), IS_QUIET.get()
+    current, is_over, lock = [""], threading.Event(), threading.Lock()
+
+    def tell() -> None:
+        passed = time.monotonic() - began
+        with lock:
+            if is_over.is_set() or not current[0]:
+                return
+            if on_terminal:
+                taking = f" {_duration(passed)}" if passed > SILENT_SECONDS else ""
+                said = f"\r\x1b[K{label}: {current[0]} …{taking}"
+                print(said, end="", file=sys.stderr, flush=True)
+            elif passed > SILENT_SECONDS:
+                print(f"{label}: {current[0]}, {passed:.0f} s", file=sys.stderr, flush=True)
 
     def say(step: str) -> None:
-        passed = time.monotonic() - began
-        if quiet:
-            return
-        if on_terminal:
-            print(f"\r\x1b[K{label}: {step} …", end="", file=sys.stderr, flush=True)
-        elif passed > SILENT_SECONDS:
-            print(f"{label}: {step}, {passed:.0f} s", file=sys.stderr, flush=True)
+        current[0] = step
+        if not quiet:
+            tell()
 
+    def tick() -> None:
+        while not is_over.wait(TICK_SECONDS if on_terminal else LINE_SECONDS):
+            tell()
+
+    if not quiet:
+        threading.Thread(target=tick, daemon=True).start()
     try:
         yield say
     finally:
-        if on_terminal and not quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        with lock:
+            is_over.set()
+            if on_terminal and not quiet:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def arriving(rows: Iterable[_T], label: str, total: int = 0) -> Iterator[_T]:
+    """Pass rows of a database on: say that it is asked until the first comes, then how many."""
+    waiting = iter(rows)
+    with steps(label) as say:
+        say("asking the database")
+        first = next(waiting, _NOTHING)
+    if first is _NOTHING:
+        return
+    with counting(label, total) as count:
+        yield first
+        for number, row in enumerate(waiting, start=2):
+            yield row
+            count(number)
 
 
 def _duration(seconds: float) -> str:

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     rules = SiteRules(args.threshold, args.min_pages)
     with (
         closing(open_for_reading(args.database)) as database,
-        steps("report", quiet=args.quiet) as progress,
+        steps("report") as progress,
     ):
         html = report(database, args.items, field=args.field, rules=rules, progress=progress)
     if args.output == "-":

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from websegment_scrapy.cli.progress import counting
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import WebsegmentError
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         same = recipe.kind == info.recipe.kind
         similarity = info.similarity if same else recipe.default_similarity
     with contextlib.closing(Database.open(args.database, create=True)) as database:
-        adopt(database, recipe, similarity)
+        former = adopt(database, recipe, similarity)
     bad = 0
 
     def texts() -> Iterator[tuple[str, str]]:
@@ -92,8 +93,11 @@ def run(args: argparse.Namespace) -> int:
                             file=sys.stderr,
                         )
 
-    with Store.open(args.database, recipe=recipe, similarity=similarity) as store:
-        done = resign(store, texts())
+    with (
+        Store.open(args.database, recipe=recipe, similarity=similarity) as store,
+        counting("pages re-signed", former) as progress,
+    ):
+        done = resign(store, texts(), progress)
     said = f"{done.pages} pages re-signed"
     if done.other_text:
         said += f", {done.other_text} texts are not those of the last visit"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from websegment_scrapy.analysis import judge_again
 from websegment_scrapy.cli.arguments import add_site_rules
+from websegment_scrapy.cli.progress import counting
 from websegment_scrapy.config import Config
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.store import queries
-from websegment_scrapy.store.revision import pending_sites, revise_site
+from websegment_scrapy.store.revision import kept_pages, pending_sites, revise_site
 from websegment_scrapy.store.store import Store
 
 if TYPE_CHECKING:
@@ -40,14 +41,21 @@ def run(args: argparse.Namespace) -> int:
     store = Store.open(args.database, recipe=info.recipe, similarity=info.similarity)
     pool = AnalysisPool(1, timeout=default.page_timeout, memory=default.page_memory)
     with store, pool:
+        hosts = pending_sites(store, args.min_pages)
+        done = 0
 
         def judge(tasks: list[Task]) -> Sequence[Answer]:
-            return pool.submit(judge_again, tasks, info.recipe.kind).result()
+            nonlocal done
+            answers = pool.submit(judge_again, tasks, info.recipe.kind).result()
+            done += len(tasks)
+            progress(done)
+            return answers
 
-        hosts = pending_sites(store, args.min_pages)
-        revised = sum(
-            len(revise_site(store, host, args.threshold, args.min_pages, judge)) for host in hosts
-        )
+        with counting("pages judged again", kept_pages(store, hosts)) as progress:
+            revised = sum(
+                len(revise_site(store, host, args.threshold, args.min_pages, judge))
+                for host in hosts
+            )
     said = f"{len(hosts)} sites judged again, {revised} pages are something else now"
     print(f"{store.database.name}: {said}", file=sys.stderr)
     return 0

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.cli.arguments import add_data, add_snapshots
+from websegment_scrapy.cli.arguments import add_data, add_quiet, add_snapshots
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.exceptions import AnalysisError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.learn.pagelevel import TemplateExample
     from websegment_scrapy.measure.datasets import LabelledPage
+    from websegment_scrapy.measure.marks import Mark
     from websegment_scrapy.model_files import LayoutKind
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -46,6 +47,8 @@ def add_parser(
         "one for rendered and one for static layout.",
     )
     _add_common(segmentation)
+    _add_marks(segmentation, "borders of segments", "auto learns from them")
+    add_quiet(segmentation)
     segmentation.set_defaults(run=run_segmentation)
     templates = kinds.add_parser(
         "templates",
@@ -68,6 +71,7 @@ def add_parser(
         help="dedup database whose counts say what a site repeats, where it knows the host that a "
         "sub-folder is named after; the other sites are counted from their saved pages",
     )
+    add_quiet(templates)
     templates.set_defaults(run=run_templates)
     content = kinds.add_parser(
         "content",
@@ -77,6 +81,8 @@ def add_parser(
     )
     add_data(content)
     _add_folder(content)
+    _add_marks(content, "blocks", "these are learned from as well")
+    add_quiet(content)
     content.set_defaults(run=run_content)
     types = kinds.add_parser(
         "types",
@@ -86,6 +92,7 @@ def add_parser(
     )
     add_data(types)
     _add_folder(types)
+    add_quiet(types)
     types.set_defaults(run=run_types)
 
 
@@ -102,6 +109,18 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_marks(parser: argparse.ArgumentParser, what: str, use: str) -> None:
+    parser.add_argument(
+        "--marks",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=f"what websegment view has written: where people said that {what} are wrong, {use} "
+        "(may be repeated)",
+    )
+
+
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_snapshots(parser)
@@ -115,19 +134,23 @@ def run_segmentation(args: argparse.Namespace) -> int:
     """Train and write the models; 1 if a page could not be used."""
     from websegment_scrapy.evaluate.folds import plain_views
     from websegment_scrapy.learn.auto import train_auto
+    from websegment_scrapy.learn.marked import marked_examples
     from websegment_scrapy.learn.segmentation import train
     from websegment_scrapy.learn.wps import train_wps
     from websegment_scrapy.measure.datasets import data_directory, labelled_pages
 
     output = _folder(args)
     failed: dict[str, str] = {}
+    marked = marked_examples(_marks(args.marks))
+    _say_marked(args.marks, sum(int((each.gold >= 0).sum()) for each in marked), "leaves", marked)
     with labelled_pages(data_directory(args.data)) as pages:
         layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
         for layout in layouts:
             tasks, errors = _tasks(pages, render=layout == "rendered", args=args)
             examples = _examples(tasks, errors)
             failed |= _told(errors)
-            _say_written(train_auto(examples, layout, views=plain_views(tasks)).save(output))
+            auto = train_auto(examples, layout, views=plain_views(tasks), marked=marked)
+            _say_written(auto.save(output))
             for model in (train(examples, layout), train_wps(examples, layout)):
                 _say_written(model.save(output))
     return 1 if failed else 0
@@ -177,11 +200,15 @@ def run_content(args: argparse.Namespace) -> int:
     """Train and write the model of our own main text."""
     from websegment_scrapy.evaluate.extraction import TRAINING_SET
     from websegment_scrapy.learn.content import content_examples, train_content
+    from websegment_scrapy.learn.marked import marked_pages
     from websegment_scrapy.measure.datasets import content_pages, data_directory
 
+    marked = marked_pages(_marks(args.marks))
+    _say_marked(args.marks, sum(int(page.known.sum()) for page in marked), "blocks", marked)
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     examples = [example for example in content_examples(pages, progress) if example is not None]
-    _say_written(train_content(examples, progress=progress).save(_folder(args)))
+    model = train_content(examples, marked=marked, progress=progress)
+    _say_written(model.save(_folder(args)))
     return 0
 
 
@@ -194,6 +221,19 @@ def run_types(args: argparse.Namespace) -> int:
     pages = list(content_pages(data_directory(args.data), TRAINING_SET))
     _say_written(train_types(TermTable(type_examples(pages, progress))).save(_folder(args)))
     return 0
+
+
+def _marks(paths: Sequence[Path]) -> list[Mark]:
+    """Read files of marks, before anything that takes long."""
+    from websegment_scrapy.measure.marks import read_marks
+
+    return [mark for path in paths for mark in read_marks(path)]
+
+
+def _say_marked(paths: Sequence[Path], number: int, what: str, pages: Sequence[object]) -> None:
+    """Say what marks come to: they may speak of other things than what is trained."""
+    if paths:
+        print(f"marks: {number} {what} of {len(pages)} pages are learned from", file=sys.stderr)
 
 
 def _told(errors: dict[str, str]) -> dict[str, str]:

@@ -69,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         database = None
         if args.database or Path("websegment.db").is_file() or not args.inputs:
-            opened = open_for_reading(args.database or DEFAULT_DATABASE)
+            opened = open_for_reading(args.database or DEFAULT_DATABASE, mapped=True)
             database = stack.enter_context(contextlib.closing(opened))
         failed = False
         documents: list[Document] = []
-        for found in progress(_documents(args), len(args.inputs), quiet=args.quiet):
+        for found in progress(_documents(args), len(args.inputs)):
             if isinstance(found, Document):
                 documents.append(found)
             else:

@@ -10,6 +10,9 @@ Within a page
 The root stands between the pairs that the agreement counts, of which a few rows have nearly all,
 and rows of equal weight, of which nearly all are small. Of each ensemble the mean over ``SEEDS`` is
 kept: few pages teach much that is chance. Nothing is chosen here, so no page has to be left out.
+
+A page of which people marked some borders (`marked`) weighs as much as the share of its leaves that
+the marks speak of: a click is not worth a page that somebody labelled from top to bottom.
 """
 
 from __future__ import annotations
@@ -57,7 +60,11 @@ Rows = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.float64]"]
 
 
 def train_auto(
-    examples: Sequence[Example], layout: LayoutKind, *, views: Sequence[Example] = ()
+    examples: Sequence[Example],
+    layout: LayoutKind,
+    *,
+    views: Sequence[Example] = (),
+    marked: Sequence[Example] = (),
 ) -> AutoModel:
     """Learn a model from labelled pages; the same pages give the same model.
 
@@ -69,6 +76,8 @@ def train_auto(
         Their kind of layout.
     views
         The same pages as another layout shows them, which are learned from too.
+    marked
+        Pages of which only some leaves are known (`marked.marked_examples`).
     """
     from threadpoolctl import threadpool_limits
 
@@ -78,14 +87,19 @@ def train_auto(
             "or measure the shipped models with --folds 0"
         )
     with threadpool_limits(1):  # sums in another order would change the last digits
-        segment = _grow([_segment_rows(example) for example in (*examples, *views)])
-        together = _grow([_together_rows(example) for example in (*examples, *views)])
+        segment, together = (
+            _grow(
+                [rows(example) for example in (*examples, *views)]
+                + [_weighted(rows(example), _share_known(example)) for example in marked]
+            )
+            for rows in (_segment_rows, _together_rows)
+        )
     return AutoModel(
         layout=layout,
         features=examples[0].measures.features.names,
         segment=segment,
         together=together,
-        recipe=_recipe(examples, views),
+        recipe=_recipe(examples, views, marked),
     )
 
 
@@ -122,6 +136,14 @@ def _together_rows(example: Example) -> Rows:
     )
 
 
+def _share_known(example: Example) -> float:
+    return float((example.gold >= 0).mean())
+
+
+def _weighted(rows: Rows, share: float) -> Rows:
+    return rows[0], rows[1], rows[2] * share
+
+
 def _page_weight(size: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the roots of sizes as shares of the page's sum."""
     root = size**ROOT
@@ -139,13 +161,17 @@ def _grow(pages: Sequence[Rows]) -> Trees:
     )
 
 
-def _recipe(examples: Sequence[Example], views: Sequence[Example]) -> dict[str, Any]:
+def _recipe(
+    examples: Sequence[Example], views: Sequence[Example], marked: Sequence[Example]
+) -> dict[str, Any]:
     import sklearn
 
+    marks = {"marked_pages": len(marked)} if marked else {}
     return {
         "pages": len(examples),
         "leaves": int(sum(len(example.gold) for example in examples)),
         "views": len(views),
+        **marks,
         "seeds": list(SEEDS),
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,

@@ -5,7 +5,8 @@ that learned from a lexicon in which the page itself was counted would trust it 
 
 Every page is learned from twice: as it is, and with neither names nor semantic elements
 (`plain_tree`), so that pages of other times and makers are judged by what they have; and a third
-time with inserts set into it (`grafts`).
+time with inserts set into it (`grafts`). Of a page on which people marked blocks (`marked`) only
+these are learned from, twice, and they do not enter the lexicon, which counts whole pages.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from websegment_scrapy.content.features import BlockFeatures
+    from websegment_scrapy.learn.marked import MarkedBlocks
     from websegment_scrapy.measure.datasets import ContentPage
     from websegment_scrapy.measure.report import Progress
     from websegment_scrapy.page.tree import PageTree
@@ -92,11 +94,15 @@ class ContentExample:
 
 
 class _Look(NamedTuple):
-    """A page as it is learned from: its tree, the shares of its blocks, the fold of its host."""
+    """A page as it is learned from: its tree, the shares of its blocks, the fold of its host.
+
+    ``known`` are the blocks that are learned from; without it, all of them.
+    """
 
     tree: PageTree
     shares: NDArray[np.float64]
     fold: int
+    known: NDArray[np.bool_] | None = None
 
 
 def make_content_example(
@@ -147,6 +153,7 @@ def fold_of(host: str, folds: int) -> int:
 def train_content(
     examples: Sequence[ContentExample],
     *,
+    marked: Sequence[MarkedBlocks] = (),
     seed: int = SEED,
     boosting: Boosting = BOOSTING,
     threads: int | None = 1,
@@ -158,6 +165,9 @@ def train_content(
     ----------
     examples
         The pages.
+    marked
+        Pages of which some blocks are known: what people marked. Without any the model is the same,
+        byte for byte, as if there were no marks.
     seed
         Of all random choices.
     boosting
@@ -171,7 +181,7 @@ def train_content(
     from threadpoolctl import threadpool_limits
 
     fold = [fold_of(f"{seed} {example.host}", FOLDS) for example in examples]
-    looks = _looks(examples, fold, seed)
+    looks = _looks(examples, fold, seed) + _marked_looks(marked, seed)
     pages = _columns(examples, fold, looks, progress)
     rows = _Rows(looks, pages, seed)
     with threadpool_limits(threads):
@@ -182,7 +192,7 @@ def train_content(
         features=pages[0].names,
         lexicon=make_lexicon(example.counts for example in examples),
         trees=trees,
-        recipe=_recipe(examples, seed),
+        recipe=_recipe(examples, marked, seed),
     )
 
 
@@ -210,6 +220,15 @@ def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -
                     _Look(plain_tree(tree) if rng.random() < PLAIN else tree, shares, number)
                 )
     return looks
+
+
+def _marked_looks(marked: Sequence[MarkedBlocks], seed: int) -> list[_Look]:
+    """Return pages with marked blocks as they are, then all of them plain."""
+    looks = [
+        _Look(page.tree, page.shares, fold_of(f"{seed} {page.host}", FOLDS), page.known)
+        for page in marked
+    ]
+    return looks + [look._replace(tree=plain_tree(look.tree)) for look in looks]
 
 
 def _columns(
@@ -241,25 +260,30 @@ class _Rows:
         matrices, targets, weights = [], [], []
         for look, page in zip(looks, pages, strict=True):
             assert len(page) == len(look.shares)
-            rows = np.arange(len(page))
+            rows = np.arange(len(page)) if look.known is None else np.flatnonzero(look.known)
+            number = len(rows)
             if len(rows) > MAX_BLOCKS:
                 rows = np.sort(rng.choice(rows, MAX_BLOCKS, replace=False))
             words = page.text.words
             # Between "every block counts the same" and "every page counts the same".
             weight = np.sqrt((words + 1.0) / max(float(words.sum()), 1.0))
             matrices.append(page.matrix[rows])
-            weights.append(weight[rows] * (len(page) / len(rows)))
+            weights.append(weight[rows] * (number / len(rows)))
             targets.append(look.shares[rows] > 0.5)
         self.matrix, self.target = np.concatenate(matrices), np.concatenate(targets)
         weight = np.concatenate(weights)
         self.weight = weight / weight.mean()
 
 
-def _recipe(examples: Sequence[ContentExample], seed: int) -> dict[str, Any]:
+def _recipe(
+    examples: Sequence[ContentExample], marked: Sequence[MarkedBlocks], seed: int
+) -> dict[str, Any]:
+    marks = {"marked_blocks": sum(int(page.known.sum()) for page in marked)} if marked else {}
     return {
         "pages": len(examples),
         "hosts": len({example.host for example in examples}),
         "blocks": sum(len(example.shares) for example in examples),
         "folds": FOLDS,
         "seed": seed,
+        **marks,
     }

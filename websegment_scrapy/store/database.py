@@ -32,6 +32,10 @@ TURN = (0.0005, 0.003)
 CACHE_KIB = 65_536
 """Memory for pages of the SQLite file, in KiB: the upper levels of all indexes of a large store."""
 
+MAPPED = 2**30
+"""Bytes of an SQLite file that are mapped into memory where whole tables are searched. At 10⁵ pages
+the first search took 2.6 seconds from disk without it, 0.23 with it; later ones 0.28 and 0.08."""
+
 LARGE_LOG = 100_000
 """Pages in SQLite's write-ahead log after which SQLite itself copies them to the file, should
 `Checkpointer` not keep up."""
@@ -64,7 +68,9 @@ class Database:
         """How messages call the database: without its password."""
 
     @classmethod
-    def open(cls, url: str, *, create: bool = False, synchronous: str = "FULL") -> Database:
+    def open(
+        cls, url: str, *, create: bool = False, synchronous: str = "FULL", mapped: bool = False
+    ) -> Database:
         """Connect to a database.
 
         Parameters
@@ -76,6 +82,8 @@ class Database:
         synchronous
             SQLite's ``PRAGMA synchronous``. ``FULL``: a committed decision survives a power
             failure; ``NORMAL``: only a crash of the program.
+        mapped
+            Whether an SQLite file is mapped into memory (`MAPPED`): for searches of whole tables.
         """
         parsed = _parse(url)
         name = _display(parsed)
@@ -83,6 +91,8 @@ class Database:
         try:
             if parsed.get_backend_name() == "sqlite":
                 engine = _sqlite(parsed, name, create, synchronous)
+                if mapped:
+                    event.listen(engine, "connect", _map_file)
                 if create:
                     checkpointer = Checkpointer(_file(parsed))
             else:
@@ -233,6 +243,10 @@ def _driver_errors() -> tuple[type[Exception], ...]:
 def _file(url: URL) -> Path:
     """Return the file of an SQLite database."""
     return Path(str(url.database).removeprefix("file:").partition("?")[0])
+
+
+def _map_file(connection: sqlite3.Connection, _: object) -> None:
+    connection.execute(f"PRAGMA mmap_size={MAPPED}")
 
 
 def _sqlite(url: URL, name: str, create: bool, synchronous: str) -> Engine:

@@ -12,7 +12,7 @@ from websegment_scrapy.store.queries import database_of
 from websegment_scrapy.store.schema import read_info
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -97,25 +97,32 @@ INVARIANTS = {
 """What must not be found, as queries for the offending rows."""
 
 
-def integrity(source: Store | Database) -> list[str]:
+def integrity(
+    source: Store | Database, progress: Callable[[str], None] = lambda _: None
+) -> list[str]:
     """Check a database and return what is wrong with it: nothing, if all is well.
 
-    On SQLite the file itself is checked too (``PRAGMA integrity_check``).
+    On SQLite the file itself is checked too (``PRAGMA integrity_check``). ``progress`` is told what
+    is being checked.
     """
     database = database_of(source)
     problems: list[str] = []
     with database.read() as connection:
         secret = read_info(database, connection).secret
         if not database.is_postgresql:
+            progress("the file")
             answers = connection.execute(text("PRAGMA integrity_check")).scalars().all()
             problems += [f"SQLite: {answer}" for answer in answers if answer != "ok"]
             broken = connection.execute(text("PRAGMA foreign_key_check")).all()
             problems += _problem("rows that refer to a missing row", [row[1] for row in broken])
-        for what, query in INVARIANTS.items():
+        for number, (what, query) in enumerate(INVARIANTS.items(), start=1):
+            progress(f"rule {number} of {len(INVARIANTS)}")
             problems += _problem(what, list(connection.execute(text(query)).scalars()))
+        progress("signatures and clusters")
         problems += _keys(connection, secret)
         problems += _unlike(connection)
         problems += _circles(connection)
+        progress("texts that are kept")
         problems += _problem("pages whose kept text cannot be read", damaged_texts(connection))
     return problems
 

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.store.database import Database
 
-__all__ = ["forget", "vacuum"]
+__all__ = ["forget", "not_seen_since", "vacuum"]
 
 CHUNK = 200
 """Pages in one transaction: crawls that write meanwhile wait for one chunk at most."""
+
+
+def not_seen_since(database: Database, before: datetime) -> int:
+    """Count the pages that were last seen before a moment."""
+    query = select(func.count()).select_from(Page).where(Page.last_seen < before)
+    with database.read() as connection:
+        return connection.execute(query).scalar_one()
 
 
 def forget(

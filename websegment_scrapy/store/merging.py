@@ -90,7 +90,7 @@ def merge(
             f"{former} pages of {source.name} have signatures of a former recipe: bring them up to "
             "date first (websegment dedup resign), or remove them (websegment dedup forget)"
         )
-    pages = visits = after = 0
+    pages = visits = after = read = 0
     while True:
         with source.read() as connection:
             rows = connection.execute(
@@ -113,7 +113,8 @@ def merge(
             visits += _bring_visits(connection, rows, history, texts)
         pages += len(taken)
         after = rows[-1].id
-        progress(after)
+        read += len(rows)
+        progress(read)
 
 
 def copy(

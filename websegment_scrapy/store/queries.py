@@ -44,6 +44,7 @@ __all__ = [
     "clusters",
     "info_of",
     "open_for_reading",
+    "page_count",
     "pages",
     "pairs",
     "revised",
@@ -62,9 +63,9 @@ _MEMBERS = (
 )
 
 
-def open_for_reading(url: str) -> Database:
+def open_for_reading(url: str, *, mapped: bool = False) -> Database:
     """Open a database that exists, whatever its recipe; nothing can be written through it."""
-    database = Database.open(url)
+    database = Database.open(url, mapped=mapped)
     try:
         with database.read() as connection:
             read_info(database, connection)
@@ -83,6 +84,12 @@ def info_of(url: str) -> Info:
 def database_of(source: Store | Database) -> Database:
     """Return the database of a store."""
     return source if isinstance(source, Database) else source.database
+
+
+def page_count(source: Store | Database) -> int:
+    """Count all pages."""
+    with database_of(source).read() as connection:
+        return connection.execute(select(func.count()).select_from(Page)).scalar_one()
 
 
 def summary(source: Store | Database) -> Summary:

@@ -51,6 +51,7 @@ __all__ = [
     "KeptSite",
     "Revision",
     "finish",
+    "kept_pages",
     "pending_sites",
     "read_kept",
     "revise",
@@ -195,6 +196,14 @@ def pending_sites(store: Store, min_pages: int) -> list[str]:
     )
     with store.database.read() as connection:
         return list(connection.execute(query.order_by(Site.host)).scalars())
+
+
+def kept_pages(store: Store, hosts: Sequence[str]) -> int:
+    """Count the pages of some hosts that can be judged again."""
+    query = select(KeptPage.host, func.count()).group_by(KeptPage.host)
+    wanted = set(hosts)
+    with store.database.read() as connection:
+        return sum(number for host, number in connection.execute(query) if host in wanted)
 
 
 def read_kept(store: Store, host: str, theta: float, min_pages: int) -> KeptSite:

@@ -15,7 +15,7 @@ import numpy as np
 
 from websegment_scrapy.analysis import analyze
 from websegment_scrapy.explanation import leaf_evidence, leaf_rules
-from websegment_scrapy.printable import printable_text, shortened
+from websegment_scrapy.printable import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from websegment_scrapy.analysis import AnalyzedPage
     from websegment_scrapy.page.capture import Captured
 
-__all__ = ["LookedAt", "look_at"]
+__all__ = ["LookedAt", "analyzed", "look_at"]
 
 MOST_SEGMENTS = 2000
 """That are shown; a page may have any number."""
 
 MOST_PARAGRAPHS = 3000
+MAIN_TEXT = 200_000
+"""Characters of the main text that are shown: pages of some megabytes have one line of it all."""
+
 TEXT, XPATH, XPATHS, EVIDENCE = 600, 1000, 20, 4
 """Characters of a segment's text and of an XPath; XPaths and kinds of evidence that are told."""
 
@@ -44,15 +47,20 @@ class LookedAt:
     main_text: str
 
 
-def look_at(task: LookedAt) -> str:
-    """Analyse a page; return all that the viewer shows of it as JSON."""
-    page = analyze(
+def analyzed(task: LookedAt) -> AnalyzedPage:
+    """Analyse a page as it is to be judged."""
+    return analyze(
         task.html,
         url=task.url,
         content_type=task.content_type,
         engine=task.engine,
         main_text=task.main_text,
     )
+
+
+def look_at(task: LookedAt) -> str:
+    """Analyse a page; return all that the viewer shows of it as JSON."""
+    page = analyzed(task)
     segments = _segments(page)
     box = page.tree.box[page.tree.leaves]
     width, height = (
@@ -140,10 +148,10 @@ def _paragraphs(page: AnalyzedPage) -> list[list[Any]]:
         if text
     ]
     found: list[list[Any]] = []
-    at = 0
+    at, room = 0, MAIN_TEXT
     for line in page.main_text.split("\n")[:MOST_PARAGRAPHS]:
         rest = _bare(line)
-        if not rest:
+        if not rest or room <= 0:
             continue
         own: list[int] = []
         # What stands in the text and in no node (a bullet, a space) is passed over.
@@ -156,7 +164,8 @@ def _paragraphs(page: AnalyzedPage) -> list[list[Any]]:
             if segment is not None and segment not in own:
                 own.append(segment)
             at += 1
-        found.append([printable_text(line, terminal=True), own])
+        found.append([shortened(line, room), own])
+        room -= len(line)
     return found
 
 

@@ -1,9 +1,10 @@
 """What a person says is wrong on a page, as JSON lines: how labelled pages begin.
 
-A line has the page's URL and document, the engine and the method that judged it, what it should
-have been (``content`` or ``template`` for a block, ``border`` for a segment that is cut wrongly),
-the XPaths and the text of the segment, and when it was said. ``websegment evaluate marks`` reads it
-(`evaluate.marks`).
+A line has the page's URL and document, the engine and the method that judged it, what should have
+been (``content`` or ``template`` for a block, ``border`` for a segment that is cut wrongly), the
+segment's XPaths and text, and when it was said. A wrong border has its place (`borders`): whether
+it should be ``cut`` or joined, ``between`` which two XPaths, and what lies on both ``sides``.
+`measure.marks` reads the lines, for ``websegment train`` and ``websegment evaluate marks``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ class Marks:
         self._lock = threading.Lock()
 
     def add(
-        self, page: Mapping[str, Any], segment: int, kind: str, note: str = "", html: str = ""
+        self,
+        page: Mapping[str, Any],
+        segment: int,
+        kind: str,
+        told: Mapping[str, Any],
+        note: str = "",
+        html: str = "",
     ) -> None:
         """Write down that a segment of a page is wrong.
 
@@ -49,6 +56,8 @@ class Marks:
             The segment's id.
         kind
             One of `KINDS`.
+        told
+            The segment's XPaths and its border, as `borders.marked_place` gave them.
         note
             What the person says besides.
         html
@@ -56,6 +65,11 @@ class Marks:
         """
         if kind not in KINDS:
             raise WebsegmentError(f"{kind!r} is no mark: accepted are {', '.join(KINDS)}")
+        if kind == "border" and told["border"] is None:
+            raise WebsegmentError(
+                "the border has no place: say where to cut the segment, or which segment beside it "
+                "it belongs together with"
+            )
         (found,) = [each for each in page["segments"] if each["id"] == segment]
         line = {
             "url": page["url"],
@@ -67,7 +81,8 @@ class Marks:
             "segment": segment,
             "role": found["role"],
             "templateness": found["templateness"],
-            "xpaths": found["xpaths"],
+            "xpaths": told["xpaths"],
+            "border": told["border"],
             "box": found["box"],
             "text": found["text"],
             "note": note[:NOTE],

@@ -14,6 +14,7 @@ from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.printable import shortened
 from websegment_scrapy.segment.registry import engine_names
+from websegment_scrapy.view.borders import SHOULD, border_choices, marked_place
 from websegment_scrapy.view.html import asset, fill
 from websegment_scrapy.view.looking import LookedAt, look_at
 from websegment_scrapy.view.rooms import DatabaseRooms
@@ -115,6 +116,8 @@ class Viewer:
                 return Answer(asset(*files).encode(), kind)
             if name == "page":
                 return self._page(_number(rest), given, common)
+            if name == "border":
+                return self._borders(_number(rest), given)
             if name == "picture":
                 return self._picture(_number(rest))
             if name == "":
@@ -153,8 +156,6 @@ class Viewer:
     def _page(self, number: int, given: dict[str, str], common: dict[str, Any]) -> Answer:
         document = self._document(number)
         engine, method = given.get("engine", self.engine), given.get("main_text", self.main_text)
-        if engine not in engine_names() or method not in MAIN_TEXTS:
-            raise NotThere
         return _html(
             "page.html",
             **common,
@@ -171,14 +172,7 @@ class Viewer:
             known = self._known.get(key)
         if known is not None:
             return known
-        document = self._document(number)
-        task = LookedAt(
-            html=document.html,
-            url=document.url,
-            content_type=document.content_type,
-            engine=engine,
-            main_text=method,
-        )
+        task = self._task(number, engine, method)
         found: dict[str, Any] = json.loads(self.pool.submit(look_at, task).result())
         with self._lock:
             while len(self._known) >= MOST_KEPT:
@@ -186,32 +180,64 @@ class Viewer:
             self._known[key] = found
         return found
 
+    def _task(self, number: int, engine: str, method: str) -> LookedAt:
+        document = self._document(number)
+        if engine not in engine_names() or method not in MAIN_TEXTS:
+            raise NotThere
+        return LookedAt(
+            html=document.html,
+            url=document.url,
+            content_type=document.content_type,
+            engine=engine,
+            main_text=method,
+        )
+
     def _picture(self, number: int) -> Answer:
         picture = self._document(number).picture
         if picture is None:
             raise NotThere
         return Answer(picture, "image/jpeg")
 
+    def _borders(self, number: int, given: dict[str, str]) -> Answer:
+        """Say where the border of a segment could be."""
+        engine, method = given.get("engine", ""), given.get("main_text", "")
+        segment = self._segment(number, engine, method, _number(given.get("segment", "")))
+        task = self._task(number, engine, method)
+        found = self.pool.submit(border_choices, task, segment).result()
+        return Answer(found.encode(), "application/json")
+
+    def _segment(self, number: int, engine: str, method: str, segment: object) -> int:
+        """Return the id of a segment that the page has."""
+        known = {each["id"] for each in self._look(number, engine, method)["segments"]}
+        if not isinstance(segment, int) or segment not in known:
+            raise NotThere
+        return segment
+
     def _mark(self, rest: str, posted: bytes) -> Answer:
         """Write down what a person says is wrong; only our own pages get here."""
         given = json.loads(posted)
         if not isinstance(given, dict):
             return Answer(b'{"error": "a mark is an object"}', "application/json", 400)
-        engine, method = str(given.get("engine")), str(given.get("method"))
-        if engine not in engine_names() or method not in MAIN_TEXTS:
-            raise NotThere
-        page = self._look(_number(rest), engine, method)
-        segment, kind = given.get("segment"), str(given.get("kind"))
-        known = [each["id"] for each in page["segments"]]
-        if not isinstance(segment, int) or segment not in known:
-            raise NotThere
+        number, engine, method = _number(rest), str(given.get("engine")), str(given.get("method"))
+        segment = self._segment(number, engine, method, given.get("segment"))
+        should, place = given.get("should"), given.get("place")
+        if should not in SHOULD or not isinstance(place, int):
+            should, place = "", -1
+        task = self._task(number, engine, method)
+        told = json.loads(self.pool.submit(marked_place, task, segment, should, place).result())
         try:
-            html = _text_of(self._document(_number(rest)))
-            self.marks.add(page, segment, kind, str(given.get("note") or ""), html)
+            self.marks.add(
+                self._look(number, engine, method),
+                segment,
+                str(given.get("kind")),
+                told,
+                str(given.get("note") or ""),
+                _text_of(self._document(number)),
+            )
         except (OSError, WebsegmentError) as error:
             return Answer(json.dumps({"error": str(error)}).encode(), "application/json", 400)
-        told = {"written": shortened(self.marks.path, 300)}
-        return Answer(json.dumps(told).encode(), "application/json")
+        written = {"written": shortened(self.marks.path, 300)}
+        return Answer(json.dumps(written).encode(), "application/json")
 
 
 def _text_of(document: Document) -> str:

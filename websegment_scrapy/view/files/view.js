@@ -24,14 +24,36 @@
   const hidden = (segment) => segment.more_xpaths + Math.max(0, segment.xpaths.length - 5);
   const say = (segment) => {
     const told = el("p", { role: "status" });
-    const post = async (kind) => {
-      const answer = await fetch(`${data.root}mark/${data.number}`, { method: "POST",
+    const where = el("div", { class: "tools" });
+    const read = (answer) => answer.json().catch(() => ({ error: `status ${answer.status}` }));
+    const post = async (kind, border = {}) => {
+      const said = await read(await fetch(`${data.root}mark/${data.number}`, { method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ engine: page.engine, method: page.method, segment: segment.id, kind,
-          note: note.value }) });
-      const said = await answer.json().catch(() => ({ error: `status ${answer.status}` }));
-      told.textContent = said.written ? `Written to ${said.written}: ${kind}.`
+          note: note.value, ...border }) }));
+      told.textContent = said.written ? `Written to ${said.written}: ${border.should ?? kind}.`
         : `Not written: ${said.error}`;
+    };
+    // A wrong border has a place: within the segment, or between it and one beside it.
+    const askWhere = async () => {
+      const query = new URLSearchParams({ engine: page.engine, main_text: page.method,
+        segment: segment.id });
+      const found = await read(await fetch(`${data.root}border/${data.number}?${query}`));
+      if (found.error) { told.textContent = found.error; return; }
+      const option = (should) => ([place, ...texts]) =>
+        el("option", { value: `${should} ${place}` }, `${place} ${texts.join(": ")}`);
+      const choice = el("select", { "aria-label": "Where its border should be" },
+        el("option", { value: "" }, "where?"),
+        el("optgroup", { label: found.more ? `cut before (${found.more} more are not listed)`
+          : "cut before" }, found.cuts.map(option("cut"))),
+        el("optgroup", { label: "join with segment" }, found.neighbours.map(option("join"))));
+      const write = el("button", { type: "button", on: { click: () => {
+        const [should, place] = choice.value.split(" ");
+        if (should) post("border", { should, place: Number(place) });
+        else told.textContent = "Say where first.";
+      } } }, "write it down");
+      where.replaceChildren(choice, write);
+      choice.focus();
     };
     const note = el("input", { type: "text", maxlength: 500, "aria-label": "Remark",
       placeholder: "remark" });
@@ -56,9 +78,10 @@
       ...segment.xpaths.slice(0, 5).map((path) => el("div", { class: "address" }, path)),
       hidden(segment) > 0 ? el("div", { class: "soft" }, `and ${hidden(segment)} more`) : "",
       el("div", { class: "tools" }, el("span", {}, "This is wrong:"),
-        [["content", "it is content"], ["template", "it is template"],
-          ["border", "its border is wrong"]].map(([kind, text]) =>
-          el("button", { type: "button", on: { click: () => post(kind) } }, text)), note), told);
+        [["content", "it is content"], ["template", "it is template"]].map(([kind, text]) =>
+          el("button", { type: "button", on: { click: () => post(kind) } }, text)),
+        el("button", { type: "button", on: { click: askWhere } }, "its border is wrong …"), note),
+      where, told);
   };
 
   let current = null;
