@@ -24,8 +24,7 @@ MOST_PIXELS = 16_000.0
 
 QUALITY = 70
 PICTURE_SECONDS = 15.0
-"""One of 16,000 pixels takes a second; on a machine with five times as much to do as it has cores it
-took more than five."""
+"""Five were not enough for 16,000 pixels on two cores with a load of ten."""
 
 NAME = 32
 """Characters of a picture's name: other files in the folder are left alone."""
