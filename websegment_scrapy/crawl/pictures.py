@@ -23,7 +23,9 @@ MOST_PIXELS = 16_000.0
 """Height of a picture: Chromium draws no more than 16,384 pixels at once."""
 
 QUALITY = 70
-PICTURE_SECONDS = 5.0
+PICTURE_SECONDS = 15.0
+"""Five were not enough for 16,000 pixels on two cores with a load of ten."""
+
 NAME = 32
 """Characters of a picture's name: other files in the folder are left alone."""
 
