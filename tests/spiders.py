@@ -44,6 +44,20 @@ class FollowSpider(PageSpider):
                 yield response.follow(link)
 
 
+class IndexSpider(PageSpider):
+    """Follows the links of the pages that it begins with, and yields what is there."""
+
+    name = "index"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        assert isinstance(response, TextResponse)
+        for link in response.css("li > a::attr(href)").getall():
+            yield response.follow(link, self.parse_page)
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield WebPage.from_response(response)
+
+
 class AllStatuses(PageSpider):
     """Keeps pages of any HTTP status."""
 

@@ -42,7 +42,10 @@ def test_settings_are_read_with_their_types() -> None:
         ("FIELD", "", "is empty"),
         ("ENGINE", 3, "it takes text"),
         ("RENDERING", "always", "did you mean WEBSEGMENT_RENDER"),
-        ("XYZ", 1, "known: WEBSEGMENT_CHROMIUM, "),
+        ("XYZ", 1, "known: WEBSEGMENT_CHANGED_SHARE, WEBSEGMENT_CHROMIUM, "),
+        ("REVISIT", True, "it takes a list of texts"),
+        ("REVISIT", "hash,never", "accepted are 'conditional' and 'hash' and 'schedule'"),
+        ("CHANGED_SHARE", 5, "accepted is 0 to 1"),
     ],
 )
 def test_bad_settings_name_the_setting_the_value_and_the_remedy(

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from websegment_scrapy.addon import Addon
     from websegment_scrapy.analysis import Analysis, AnalyzedPage, analyze
     from websegment_scrapy.config import Config
-    from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline, NearDuplicate, Unchanged
+    from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
+    from websegment_scrapy.crawl.dropping import NearDuplicate, Unchanged
     from websegment_scrapy.crawl.log_lines import ShortLogFormatter
     from websegment_scrapy.crawl.pressure import PressureMiddleware
     from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
     from websegment_scrapy.crawl.render import RenderMiddleware
     from websegment_scrapy.crawl.revision import page_revised
+    from websegment_scrapy.crawl.revisit import NotDue, RevisitMiddleware, UnchangedPage
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
     from websegment_scrapy.extraction import Extraction, extract
     from websegment_scrapy.items import WebPage, belongs_to
@@ -31,13 +33,16 @@ __all__ = [
     "DedupPipeline",
     "Extraction",
     "NearDuplicate",
+    "NotDue",
     "PressureMiddleware",
     "RecordPagesMiddleware",
     "RememberResponseMiddleware",
     "RenderMiddleware",
+    "RevisitMiddleware",
     "SegmentPipeline",
     "ShortLogFormatter",
     "Unchanged",
+    "UnchangedPage",
     "WebPage",
     "analyze",
     "belongs_to",
@@ -52,14 +57,17 @@ _HOMES = {
     "Config": "config",
     "DedupPipeline": "crawl.dedup_pipeline",
     "Extraction": "extraction",
-    "NearDuplicate": "crawl.dedup_pipeline",
+    "NearDuplicate": "crawl.dropping",
+    "NotDue": "crawl.revisit",
     "PressureMiddleware": "crawl.pressure",
     "RecordPagesMiddleware": "crawl.remember",
     "RememberResponseMiddleware": "crawl.remember",
     "RenderMiddleware": "crawl.render",
+    "RevisitMiddleware": "crawl.revisit",
     "SegmentPipeline": "crawl.segment_pipeline",
     "ShortLogFormatter": "crawl.log_lines",
-    "Unchanged": "crawl.dedup_pipeline",
+    "Unchanged": "crawl.dropping",
+    "UnchangedPage": "crawl.revisit",
     "WebPage": "items",
     "analyze": "analysis",
     "belongs_to": "items",

@@ -12,6 +12,7 @@ from websegment_scrapy.crawl.log_lines import ShortLogFormatter
 from websegment_scrapy.crawl.pressure import PressureMiddleware
 from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
 from websegment_scrapy.crawl.render import RenderMiddleware, render_settings
+from websegment_scrapy.crawl.revisit import RevisitMiddleware
 from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ COMPONENTS = (
     ("ITEM_PIPELINES", DedupPipeline, 200),
 )
 
+BEFORE_RENDERING = 840
 NEAREST_TO_SPIDER = 990
 
 
@@ -45,6 +47,10 @@ class Addon:
             raise NotConfigured("WEBSEGMENT_ENABLED is off")
         for name, component, position in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, position)
+        if config.revisit:
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", RevisitMiddleware, BEFORE_RENDERING
+            )
         if config.record == "pages":
             settings.setdefault_in_component_priority_dict(
                 "SPIDER_MIDDLEWARES", RecordPagesMiddleware, NEAREST_TO_SPIDER

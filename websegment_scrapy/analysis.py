@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
 from websegment_scrapy.dedup.signature import RECIPES, content_hash_of, signature_of
+from websegment_scrapy.dedup.steady import steady_hash_of
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
@@ -219,6 +220,7 @@ def analyze(
         document_hash=document_hash(html),
         page_type=kind.name if kind else None,
         page_type_probability=kind.probability if kind else None,
+        steady_hash=steady_hash_of(alone),
         tree=tree,
         labels=page.labels,
         templates=None if main_text == LARGEST else templates,

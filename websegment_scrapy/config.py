@@ -23,6 +23,7 @@ RENDER_MODES = ("always", "never")
 MAIN_TEXTS = ("learned", "pagelevel", "largest")
 SIGNATURE_KINDS = ("minhash", "shingles")
 RECORDED = ("items", "pages")
+REVISITS = ("conditional", "hash", "schedule")
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "none", "")
 
@@ -85,6 +86,16 @@ class Config:
         Drop the items of near-duplicate pages (``NearDuplicate``).
     drop_unchanged
         Drop the items of pages that have not changed since the last visit (``Unchanged``).
+    revisit
+        What a visit to a known page may begin with instead of a full look: ``"conditional"`` (the
+        server is asked whether it has changed), ``"hash"`` (its plain HTML is compared with that of
+        the last look before anything is rendered), ``"schedule"`` (it is not visited before it is
+        due by what was learned from its visits). Empty: every visit is a full look.
+    changed_share
+        Share of a page's text that must be another for the page to be ``changed``; one of which
+        less is another is ``unchanged``.
+    ignore_figures
+        A page in which only figures and dates are others is ``unchanged``.
     site_templates
         Count what each site repeats, in the database, and leave it out of the main texts once
         the site is known.
@@ -133,6 +144,9 @@ class Config:
     screenshots_size: int = 1024
     drop_duplicates: bool = False
     drop_unchanged: bool = False
+    revisit: tuple[str, ...] = ()
+    changed_share: float = 0.0
+    ignore_figures: bool = False
     site_templates: bool = True
     site_threshold: float = 0.10
     site_min_pages: int = 8
@@ -150,6 +164,8 @@ class Config:
         _one_of("main_text", self.main_text, MAIN_TEXTS)
         _one_of("signature", self.signature, SIGNATURE_KINDS)
         _one_of("record", self.record, RECORDED)
+        for how in self.revisit:
+            _one_of("revisit", how, REVISITS)
         _in_range("render_timeout", self.render_timeout, 0.1, 3600)
         _in_range("render_retries", self.render_retries, 0, 100)
         _in_range("render_settle", self.render_settle, 0, 60)
@@ -158,6 +174,7 @@ class Config:
         _in_range("min_words", self.min_words, 1, 1_000_000)
         _in_range("keep_texts", self.keep_texts, 0, 100)
         _in_range("screenshots_size", self.screenshots_size, 1, 1_048_576)
+        _in_range("changed_share", self.changed_share, 0, 1)
         _in_range("site_threshold", self.site_threshold, 0.01, 1.0)
         _in_range("site_min_pages", self.site_min_pages, 3, 200)
         _in_range("workers", self.workers, 0, 1024)
@@ -213,12 +230,15 @@ class PageMeta:
         ``"always"`` or ``"never"`` instead of the crawl's ``WEBSEGMENT_RENDER``.
     skip
         ``True``: the items of this response are passed on untouched and not stored.
+    revisit
+        ``False``: the page is visited and looked at in full, whatever ``WEBSEGMENT_REVISIT`` says.
     render_error
         Written by the render middleware: why the page came from its plain HTML after all.
     """
 
     render: Literal["always", "never"] | None = None
     skip: bool = False
+    revisit: bool = True
     render_error: str | None = None
 
     @classmethod
@@ -243,7 +263,10 @@ class PageMeta:
                 f'meta["{META_KEY}"]["render"] is {render!r}: accepted are {_listed(RENDER_MODES)}'
             )
         return cls(
-            render=render, skip=bool(value.get("skip")), render_error=value.get("render_error")
+            render=render,
+            skip=bool(value.get("skip")),
+            revisit=bool(value.get("revisit", True)),
+            render_error=value.get("render_error"),
         )
 
 

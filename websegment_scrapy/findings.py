@@ -13,7 +13,7 @@ from typing import Any
 from websegment_scrapy.dedup.signature import Signature  # noqa: TC001
 from websegment_scrapy.template.hashes import PageParts  # noqa: TC001
 
-__all__ = ["Findings", "Report"]
+__all__ = ["Findings", "PlainLook", "Report"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,6 +52,9 @@ class Findings:
     page_type, page_type_probability
         Its functional type (`page_types`) by the page alone, and how probable that is; ``None`` for
         a page that has no main text by itself.
+    steady_hash
+        16 bytes that are equal for pages whose main text, their site's verdict left aside, has the
+        same words but for figures and dates.
     """
 
     url: str
@@ -70,6 +73,26 @@ class Findings:
     document_hash: bytes = b""
     page_type: str | None = None
     page_type_probability: float | None = None
+    steady_hash: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainLook:
+    """What the plain HTML of a page has of it (`dedup.plain`).
+
+    Attributes
+    ----------
+    plain_hash
+        Hash of what of it tells the main text; ``None`` if nothing does.
+    told_fully
+        Whether that tells (nearly) all of it.
+    links_by_script
+        Whether the page, once rendered, has links that are not in there.
+    """
+
+    plain_hash: bytes | None
+    told_fully: bool
+    links_by_script: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,9 +104,12 @@ class Report(Findings):
     segments
         All segments, in document order, as JSON; empty when they were not wanted. One text is sent
         and read in a fraction of the time that hundreds of small objects take.
+    plain
+        What its plain HTML has of it, where that was asked for and is there.
     """
 
     segments: str = ""
+    plain: PlainLook | None = None
 
     def segments_for_item(self) -> list[dict[str, Any]]:
         """Return the segments as they are put on an item; each item has its own."""

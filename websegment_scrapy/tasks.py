@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.exceptions import NotHtml
-from websegment_scrapy.findings import Report  # noqa: TC001 - see there
+from websegment_scrapy.findings import PlainLook, Report  # see there
+from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import OtherFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from websegment_scrapy.dedup.signature import Signature
-    from websegment_scrapy.page.capture import Captured
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["judge_again", "report_on"]
+__all__ = ["judge_again", "plain_hashes", "report_on"]
 
 
 def report_on(
-    html: bytes | Captured, *, segments: bool = True, **options: Any
+    html: bytes | Captured,
+    *,
+    segments: bool = True,
+    plain: bytes | None = None,
+    plain_type: str | None = None,
+    **options: Any,
 ) -> Report | OtherFormat:
     """Analyse a response.
 
@@ -29,15 +35,47 @@ def report_on(
         The document.
     segments
         Whether they are wanted.
+    plain, plain_type
+        The page's plain HTML and its content type, if it is to be told what that has of the page.
     options
         Those of `analysis.analyze`.
     """
     from websegment_scrapy.analysis import analyze
 
     try:
-        return analyze(html, segments=segments, **options).report(segments=segments)
+        report = analyze(html, segments=segments, **options).report(segments=segments)
     except NotHtml as error:
         return OtherFormat(error.kind, str(error))
+    if plain is None:
+        return report
+    try:
+        return replace(report, plain=_look_at(html, plain, plain_type, report.main_text))
+    except NotHtml:
+        return report
+
+
+def _look_at(
+    html: bytes | Captured, plain: bytes, plain_type: str | None, main_text: str
+) -> PlainLook:
+    """Say what plain HTML has of a page."""
+    from websegment_scrapy.dedup.plain import FULLY, PlainHtml
+
+    found = PlainHtml.read(plain, content_type=plain_type)
+    hashed, share = found.hash_that_tells(main_text)
+    more = False
+    if isinstance(html, Captured):
+        more = not PlainHtml.read(html.plain()).links <= found.links
+    return PlainLook(plain_hash=hashed, told_fully=share >= FULLY, links_by_script=more)
+
+
+def plain_hashes(body: bytes, content_type: str | None = None) -> tuple[bytes, ...]:
+    """Return the hashes of plain HTML, one of which may be that of an earlier visit."""
+    from websegment_scrapy.dedup.plain import PlainHtml
+
+    try:
+        return PlainHtml.read(body, content_type=content_type).hashes()
+    except NotHtml:
+        return ()
 
 
 def judge_again(

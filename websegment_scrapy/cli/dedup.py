@@ -19,6 +19,7 @@ from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.models import SCHEMA_VERSION
 from websegment_scrapy.store.resign import former_pages
+from websegment_scrapy.store.schedule import due_pages
 from websegment_scrapy.store.schema import migrate, read_info
 from websegment_scrapy.store.store import Store
 
@@ -30,6 +31,7 @@ __all__ = ["add_parser", "run"]
 _Answer = TypeVar(
     "_Answer",
     answers.ChangeRow,
+    answers.DueRow,
     answers.PageRow,
     answers.PairRow,
     answers.RevisedRow,
@@ -85,6 +87,10 @@ def add_parser(
         "--revised",
         action="store_true",
         help="instead, pages that were judged again because more is known about their site",
+    )
+    due = add("due", "pages that are due to be visited again, the longest due first", _due)
+    due.add_argument(
+        "--at", type=moment, metavar="WHEN", help="at another time (default: now); as --since"
     )
     diff.add_arguments(add("diff", "what changed on a page between two visits", diff.answer))
     add("sites", "hosts with their numbers, the largest first", _sites)
@@ -232,6 +238,11 @@ def _changed(database: Database, args: argparse.Namespace, out: TextIO) -> int:
         return _write_all(queries.revised(database, args.since), answers.RevisedRow, args, out)
     found = queries.changed(database, args.since, new_too=args.new)
     return _write_all(found, answers.ChangeRow, args, out)
+
+
+def _due(database: Database, args: argparse.Namespace, out: TextIO) -> int:
+    found = due_pages(database, args.at or datetime.now(UTC))
+    return _write_all(found, answers.DueRow, args, out)
 
 
 def _sites(database: Database, args: argparse.Namespace, out: TextIO) -> int:

@@ -9,13 +9,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import DropItem
 
+from websegment_scrapy.crawl.dropping import NearDuplicate, Unchanged
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.revision import Reviser
+from websegment_scrapy.crawl.revisit import look_of
 from websegment_scrapy.crawl.sites import SiteVerdicts
-from websegment_scrapy.crawl.writer import StoreWriter, Undecided
+from websegment_scrapy.crawl.writer import StoreWriter, Undecided, crawl_name
 from websegment_scrapy.dedup.decision import Decision, DecisionKind
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.exceptions import StoreError
@@ -42,39 +43,20 @@ _OF_ANALYSIS = {field.name for field in fields(PageRecord)} & {
 """What the store is told of a page as the analysis has it."""
 
 
-class NearDuplicate(DropItem):
-    """An item was dropped because its page repeats another one.
-
-    ``decision`` tells which page and how similar it is.
-    """
-
-    def __init__(self, decision: Decision) -> None:
-        super().__init__(f"near-duplicate of {decision.duplicate_of}", log_level="INFO")
-        self.decision = decision
-
-
-class Unchanged(DropItem):
-    """An item was dropped because its page has not changed since the last visit."""
-
-    def __init__(self, decision: Decision) -> None:
-        super().__init__(f"not changed since the last visit: {decision.url}", log_level="INFO")
-        self.decision = decision
-
-
 class DedupPipeline:
     """Item pipeline that decides and stores each analysed page in one transaction.
 
     Settings: ``WEBSEGMENT_DATABASE``, ``WEBSEGMENT_SIMILARITY``, ``WEBSEGMENT_MIN_WORDS``,
     ``WEBSEGMENT_SECRET_KEYS``, ``WEBSEGMENT_DROP_DUPLICATES``, ``WEBSEGMENT_DROP_UNCHANGED``,
-    ``WEBSEGMENT_FIELD``,
+    ``WEBSEGMENT_CHANGED_SHARE``, ``WEBSEGMENT_IGNORE_FIGURES``, ``WEBSEGMENT_FIELD``,
     ``WEBSEGMENT_SITE_TEMPLATES``, ``WEBSEGMENT_SITE_THRESHOLD``, ``WEBSEGMENT_SITE_MIN_PAGES``.
 
     Adds to the item's result field: ``decision``, ``duplicate_of``, ``similarity``,
-    ``representative``, ``first_seen``, ``reason`` and ``revised``.
+    ``representative``, ``first_seen``, ``reason``, ``revised`` and ``emptied``.
 
     Stats: ``websegment/decision/KIND`` for each kind of decision, ``websegment/store_seconds``,
     ``websegment/store_errors``, ``websegment/duplicates_dropped``,
-    ``websegment/unchanged_dropped``, ``websegment/crowded_keys``.
+    ``websegment/unchanged_dropped``, ``websegment/emptied``, ``websegment/crowded_keys``.
 
     Decisions go through a bounded queue in batches (`StoreWriter`); all are stored before the
     spider closes. A crawl whose database cannot be opened or written does not start, and leaves
@@ -113,7 +95,7 @@ class DedupPipeline:
             logger.error("The crawl cannot start without its store: %s", error)  # noqa: TRY400
             self.ending.refuse(f"websegment store: {error}")
             raise
-        self.writer = writer
+        self.writer = self.registry.writer = writer
         self.registry.settled = asyncio.Event()
         self.registry.steps["decision"] = self._decide
         self.ending.on_leave(writer.hurry)
@@ -159,7 +141,7 @@ class DedupPipeline:
             and not outcome.revised
         ):
             self.stats.inc_value("websegment/unchanged_dropped")
-            raise Unchanged(outcome)
+            raise Unchanged(outcome.url, outcome)
         return item
 
     async def _decide(self, page: CrawledPage) -> Decision | str:
@@ -179,6 +161,8 @@ class DedupPipeline:
             add_seconds(self.stats, "websegment/store_seconds", started)
         self.ending.decided(page.response.request)
         self.stats.inc_value(f"websegment/decision/{decision.kind}")
+        if decision.emptied:
+            self.stats.inc_value("websegment/emptied")
         return decision
 
     def _lost(self, error: StoreError) -> None:
@@ -193,6 +177,8 @@ class DedupPipeline:
             min_words=self.config.min_words,
             secret_keys=self.config.secret_keys,
             keep_texts=self.config.keep_texts,
+            changed_share=self.config.changed_share,
+            ignore_figures=self.config.ignore_figures,
         )
         try:
             store.database.check_writable()
@@ -208,19 +194,13 @@ class DedupPipeline:
             "url": page.url,
             "http_status": page.status,
             "render_error": page.meta.render_error,
-            "crawl": self._crawl_name(),
+            "crawl": crawl_name(self.crawler),
         }
         if analysis is None or isinstance(analysis, str):
             return PageRecord(**common, engine=self.config.asked_engine, error=analysis)
         found = {name: getattr(analysis, name) for name in _OF_ANALYSIS - common.keys()}
-        return PageRecord(**common, **found)
-
-    def _crawl_name(self) -> str:
-        """Name this run in the visits: the spider and when it started."""
-        spider = self.crawler.spider
-        start = self.stats.get_value("start_time")
-        name = spider.name if spider is not None else ""
-        return f"{name} {start:%Y-%m-%dT%H:%M:%SZ}" if start else name
+        look = look_of(page, analysis) if self.config.revisit else None
+        return PageRecord(**common, **found, look=look)
 
     @staticmethod
     def _values(outcome: Decision | str) -> dict[str, Any]:
@@ -234,4 +214,5 @@ class DedupPipeline:
             "first_seen": outcome.first_seen.isoformat(),
             "reason": outcome.reason,
             "revised": outcome.revised,
+            "emptied": outcome.emptied,
         }

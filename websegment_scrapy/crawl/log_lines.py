@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter, is_item
 from scrapy.logformatter import LogFormatter
 
-from websegment_scrapy.crawl.dedup_pipeline import NearDuplicate, Unchanged
+from websegment_scrapy.crawl.dropping import NearDuplicate, Unchanged
 from websegment_scrapy.crawl.pages import config_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ShortLogFormatter(LogFormatter):
             return {
                 "level": logging.INFO,
                 "msg": "Dropped %(url)s: not changed since the last visit",
-                "args": {"url": _cut_url(exception.decision.url)},
+                "args": {"url": _cut_url(exception.url)},
             }
         return super().dropped(self._cut(item), exception, response, spider)
 

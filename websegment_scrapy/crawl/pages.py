@@ -34,11 +34,14 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from websegment_scrapy.crawl.sites import SiteVerdicts
+    from websegment_scrapy.crawl.writer import StoreWriter
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.findings import Report
     from websegment_scrapy.pool import AnalysisPool
 
 __all__ = [
+    "UNCHANGED",
+    "YIELDED_KEY",
     "CrawledPage",
     "PageRegistry",
     "WithRegistry",
@@ -58,6 +61,12 @@ PASSING_SECONDS = 0.002
 PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=None)
 """The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
+
+UNCHANGED = "unchanged"
+"""Flag of a response whose page is on record as unchanged already: it is not looked at."""
+
+YIELDED_KEY = "_websegment_yielded"
+"""Meta key of requests that a callback yielded, in a crawl that comes back to known pages."""
 
 _CONFIGS: WeakKeyDictionary[Crawler, Config] = WeakKeyDictionary()
 
@@ -103,6 +112,9 @@ class CrawledPage:
         self.status = response.status
         meta = {} if response.request is None else response.request.meta
         self.meta = PageMeta.from_meta({META_KEY: meta.get(META_KEY)})
+        self.unchanged = UNCHANGED in response.flags
+        self.leads_on = True
+        """Whether its callback yielded requests, or has not come to its end yet."""
         self.users = 0
         """Items under way, and whoever else waits for the page."""
         self._response: Response | None = response
@@ -189,6 +201,10 @@ class PageRegistry:
         config = config_of(crawler)
         self.crawler = crawler
         self.results = ItemResults(config, crawler.stats)
+        self.revisits = bool(config.revisit)
+        """Whether the crawl comes back to known pages for less than a full look."""
+        self.writer: StoreWriter | None = None
+        """The way to the store, where there is one."""
         self.sites: SiteVerdicts | None = None
         """What is known about the sites, where there is a store that knows it."""
         self.pool: AnalysisPool | None = None
@@ -231,6 +247,12 @@ class PageRegistry:
         self._page_of_item[id(item)] = page
         for other in others:
             self.record(other)
+
+    def callback_ended(self, response: Response, *, leads_on: bool) -> None:
+        """Note whether the callback of a response led to other pages."""
+        page = self._pages.get(response)
+        if page is not None:
+            page.leads_on = leads_on
 
     def recall(self, item: Any) -> CrawledPage | None:
         """Return the page that an item belongs to."""
@@ -286,7 +308,7 @@ class PageRegistry:
     async def _record(self, page: CrawledPage) -> None:
         try:
             for step in ("analysis", "decision"):
-                if page.meta.skip or step not in self.steps:
+                if page.meta.skip or page.unchanged or step not in self.steps:
                     return
                 outcome = await page.once(step, self.steps[step](page))
                 if isinstance(outcome, OtherFormat):

@@ -8,7 +8,7 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 
-from websegment_scrapy.crawl.pages import PARSED, WithRegistry, enabled_config
+from websegment_scrapy.crawl.pages import PARSED, YIELDED_KEY, WithRegistry, enabled_config
 from websegment_scrapy.items import named_pages
 
 if TYPE_CHECKING:
@@ -40,11 +40,22 @@ class RememberResponseMiddleware(WithRegistry):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Pass everything on; remember what is neither a request nor nothing."""
+        """Pass everything on; remember what is neither a request nor nothing.
+
+        A crawl that comes back to known pages has to know which of them lead to others.
+        """
+        leads_on = False
         async for value in result:
-            if value is not None and not isinstance(value, Request):
-                self.registry.remember(value, response, named_pages(value))
+            if isinstance(value, Request):
+                leads_on = True
+                if self.registry.revisits:
+                    value.meta[YIELDED_KEY] = True
+            elif value is not None:
+                named = named_pages(value)
+                leads_on = leads_on or any(page is not response for page in named)
+                self.registry.remember(value, response, named)
             yield value
+        self.registry.callback_ended(response, leads_on=leads_on)
 
 
 class RecordPagesMiddleware(WithRegistry):

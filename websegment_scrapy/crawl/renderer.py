@@ -17,6 +17,7 @@ from scrapy_playwright._utils import (
 
 from websegment_scrapy.crawl.authenticity import CaptureKey
 from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
+from websegment_scrapy.crawl.documents import PlainDocuments
 from websegment_scrapy.crawl.failures import (
     NotAllowedError,
     RenderBusyError,
@@ -243,6 +244,8 @@ class Renderer(BrowsingHandler):
                 load_ms=self._timeout * 500,
             )
             body = await _bytes_of_no_page(first, snapshot)
+            if self._own.revisit and body is None:
+                await self._keep_plain(request, first, snapshot)
             if self._pictures is not None and body is None:
                 await self._pictures.take(page, snapshot.document.url)
         finally:
@@ -253,6 +256,18 @@ class Renderer(BrowsingHandler):
         if body is not None:
             return file_response(request, snapshot.document, body)
         return page_response(request, snapshot, self.key)
+
+    async def _keep_plain(
+        self, request: Request, first: PlaywrightResponse | None, snapshot: Snapshot
+    ) -> None:
+        """Keep the HTML from which a page was made, to know it again without a browser."""
+        document = snapshot.document
+        if first is None or not document.first or first.url != document.url:
+            return
+        with suppress(PlaywrightError):  # nothing was kept of it
+            headers = {name.lower(): value for name, value in document.headers}
+            body = await first.body()
+            PlainDocuments.of(self._crawler).keep(request, body, headers.get("content-type"))
 
     async def _open(
         self, page: Page, request: Request, navigation: Navigation

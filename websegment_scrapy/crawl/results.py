@@ -27,6 +27,7 @@ RESULT_FIELDS = (
     "first_seen",
     "reason",
     "revised",
+    "emptied",
     "title",
     "main_text",
     "words",

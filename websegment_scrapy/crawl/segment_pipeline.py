@@ -7,6 +7,8 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from websegment_scrapy.crawl.documents import PlainDocuments
+from websegment_scrapy.crawl.dropping import Unchanged
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
@@ -75,6 +77,7 @@ class SegmentPipeline:
         self.config = config
         self.registry = PageRegistry.of(crawler)
         self.ending = Ending.of(crawler)
+        self.documents = PlainDocuments.of(crawler)
         self.pool: AnalysisPool | None = None
         self._met_other_formats = False
         self.registry.steps["analysis"] = self._analyze
@@ -111,6 +114,9 @@ class SegmentPipeline:
         if page is None or page.meta.skip:
             self.registry.results.put_nothing(item)
             return item
+        if page.unchanged:
+            self.stats.inc_value("websegment/unchanged_dropped")
+            raise Unchanged(page.stored_url)
         outcome = await page.once("analysis", self._analyze(page))
         self.registry.results.put(item, self._values(page, outcome))
         return item
@@ -129,10 +135,13 @@ class SegmentPipeline:
         site = None
         if sites is not None:
             site = await self.ending.unless_left(sites.verdict(page.url), request)
+        plain, plain_type = self._plain_html(page)
         try:
             future = self.pool.submit(
                 report_on,
                 page.html,
+                plain=plain,
+                plain_type=plain_type,
                 segments=self.config.segments,
                 url=page.url,
                 content_type=page.content_type,
@@ -158,6 +167,14 @@ class SegmentPipeline:
         self.stats.inc_value("websegment/words_seen", analysis.page_words)
         self.stats.inc_value("websegment/words_kept", analysis.words)
         return analysis
+
+    def _plain_html(self, page: CrawledPage) -> tuple[bytes | None, str | None]:
+        """Return the plain HTML of a page and its content type, for a crawl that comes back."""
+        if not self.config.revisit:
+            return None, None
+        if isinstance(page.html, bytes):
+            return page.html, page.content_type
+        return self.documents.take(page.response.request)
 
     def _count_page(self, *, known_site: bool) -> None:
         self.stats.inc_value("websegment/pages")

@@ -13,12 +13,14 @@ from websegment_scrapy.store.database import StoreUnavailable, TooManyLocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy.crawler import Crawler
+
     from websegment_scrapy.dedup.decision import Decision
     from websegment_scrapy.store import PageRecord, Store
 
     Waiting = tuple[PageRecord, asyncio.Future[Decision]]
 
-__all__ = ["StoreWriter", "Undecided"]
+__all__ = ["StoreWriter", "Undecided", "crawl_name"]
 
 T = TypeVar("T")
 
@@ -191,6 +193,14 @@ class StoreWriter:
     async def _in_thread(self, function: Any, *arguments: Any) -> Any:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, function, *arguments)
+
+
+def crawl_name(crawler: Crawler) -> str:
+    """Name a run in the visits: the spider and when it started."""
+    spider, stats = crawler.spider, crawler.stats
+    start = None if stats is None else stats.get_value("start_time")
+    name = spider.name if spider is not None else ""
+    return f"{name} {start:%Y-%m-%dT%H:%M:%SZ}" if start else name
 
 
 def _is_lost(error: Exception) -> bool:

@@ -57,6 +57,8 @@ class Decision:
     revised
         Whether an ``unchanged`` page is judged otherwise than at its last visit, because more is
         known about its site: its text, or what it repeats, may be another.
+    emptied
+        Whether an ``empty`` page had a text before; that stays stored.
     """
 
     kind: DecisionKind
@@ -68,3 +70,4 @@ class Decision:
     representative: str | None = None
     reason: str | None = None
     revised: bool = False
+    emptied: bool = False

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ChangeRow",
     "ClusterRow",
+    "DueRow",
     "PageRow",
     "PairRow",
     "RevisedRow",
@@ -127,6 +128,17 @@ class RevisedRow:
     words: int
     duplicate_of: str | None
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class DueRow:
+    """A page that is due to be looked at again, and how long it is left alone between two looks."""
+
+    url: str
+    due: datetime
+    interval_hours: float
+    last_seen: datetime
+    last_changed: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

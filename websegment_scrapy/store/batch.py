@@ -21,6 +21,7 @@ from websegment_scrapy.store.decide import SingleVisit
 from websegment_scrapy.store.kept_texts import keep_texts, packed
 from websegment_scrapy.store.leaving import WITHOUT_TEXT
 from websegment_scrapy.store.placing import content_of
+from websegment_scrapy.store.revisits import Seen, keep_revisits
 from websegment_scrapy.store.statements import (
     Candidate,
     SameDocument,
@@ -73,6 +74,7 @@ class Batch:
         self._with_parts: list[VisitToDecide] = []
         self._kept: dict[int, Row] = {}
         self._texts: list[Row] = []
+        self._looks: list[Seen] = []
         self._timed = False
         self._stale = False
         self._start_afresh()
@@ -126,10 +128,15 @@ class Batch:
                         self._with_parts.append(visit)
                     self._keep(visit, decision.page_id, single.known_document)
                 self._keep_text(visit, decision)
+                if visit.record.look is not None or visit.record.unchanged is not None:
+                    seen = Seen(decision.page_id, decision.kind, self.now, visit.record)
+                    self._looks.append(seen)
                 decisions.append(decision)
             self._write()
         if self._texts:
             keep_texts(self.connection, self._texts, self.rules.keep_texts)
+        if self._looks:
+            keep_revisits(self.connection, self._looks)
         if self._with_parts:
             self.new_sites = count_parts(self.connection, self._with_parts, self.known_sites)
         settled = self.new_sites.union(self.known_sites)
@@ -150,6 +157,7 @@ class Batch:
         self._pages: list[Row] = []
         self._keys: list[tuple[int, int]] = []
         self._touched: list[Row] = []
+        self._left_alone: list[Row] = []
         self._visited: list[Row] = []
 
     def _read_ahead(self, visits: Sequence[VisitToDecide]) -> None:
@@ -187,6 +195,13 @@ class Batch:
             )
         if self._is_other(visit, page):
             return None
+        how = visit.left_alone(page)
+        if how is not None:
+            self._left_alone.append(
+                {"crawl_id": visit.crawl_id, "last_seen": self.now, "id": page.id}
+            )
+            self._note(visit, page, how)
+            return page.unchanged(visit.url)
         if visit.has_parts and not page.parts_counted:
             self._with_parts.append(visit)
         self._keep(visit, page.id, page.document_hash)
@@ -200,11 +215,13 @@ class Batch:
             "id": page.id,
         }
         self._touched.append(touched)
-        kind = DecisionKind.UNCHANGED
-        self._visited.append(
-            visit.noted(page.id, self.now, kind, page.similarity, page.duplicate_of_id)
-        )
+        self._note(visit, page)
         return page.unchanged(visit.url)
+
+    def _note(self, visit: VisitToDecide, page: StoredPage, how: str | None = None) -> None:
+        """Note that a page was found unchanged, and how, if not by its words."""
+        kind, target = DecisionKind.UNCHANGED, page.duplicate_of_id
+        self._visited.append(visit.noted(page.id, self.now, kind, page.similarity, target, how))
 
     def _take_from_same(self, visit: VisitToDecide) -> None:
         """Let a new page that has the same bytes as another have the same content."""
@@ -294,7 +311,10 @@ class Batch:
         """Write what short cuts have left to be written."""
         if self._visited:
             self.statements.write(self._pages, self._keys, self._touched, self._visited)
-        self._pages, self._keys, self._touched, self._visited = [], [], [], []
+        if self._left_alone:
+            self.statements.write([], [], self._left_alone, [])
+        self._pages, self._keys, self._visited = [], [], []
+        self._touched, self._left_alone = [], []
 
     def _has_changed(self, visit: VisitToDecide, page: StoredPage | None) -> bool:
         """Return whether a page has other words now, or the same with another recipe."""

@@ -36,6 +36,9 @@ _INSERT_VISIT = insert(Visit)
 OTHER_RECIPE = "the text before had a signature of another recipe: how much changed is not known"
 """Why a ``changed`` visit has no similarity."""
 
+HAD_TEXT = "the page had a text before"
+"""What is said of an ``empty`` visit in addition, where one is stored: it stays."""
+
 
 class SingleVisit:
     """One visit on its way into the database; ``held`` says how strongly clusters are locked."""
@@ -81,13 +84,41 @@ class SingleVisit:
             and self.todo.repeats(page)
             and (self.todo.reason is not None or page.recipe_id == self.rules.recipe_id)
         ):
+            how = self.todo.left_alone(page)
+            if how is not None:
+                return self._left_alone(page, how)
             if self.todo.stays(page) or self._same_document(page) is not None:
                 return self._unchanged(page)
             return self._judged_again(page)
+        how = None if page is None else self._too_little(page)
+        if page is not None and how is not None:
+            return self._left_alone(page, how)
         self._take_from_same(page)
         if self.todo.reason is not None:
             return self._without_content(page, *self.todo.reason)
         return self._with_content(page)
+
+    def _too_little(self, page: StoredPage) -> str | None:
+        """Say how little of a page's text is another, if that is less than was asked for."""
+        least = self.rules.changed_share
+        if not least or page.content_hash is None or self.todo.reason is not None:
+            return None
+        found = former_of(self.connection, page.id, self.rules)
+        if found is None or found[0].recipe != self.todo.signature.recipe:
+            return None
+        share = 1 - similarity(found[0], self.todo.signature)
+        return (
+            None if share >= least else f"{share:.3f} of the text is another, less than {least:g}"
+        )
+
+    def _left_alone(self, page: StoredPage, how: str) -> Decision:
+        """Note a visit to a page that stays as it is."""
+        self._update(
+            page.id, {"error": None, "last_seen": self.now, "crawl_id": self.todo.crawl_id}
+        )
+        noted = page.similarity, page.duplicate_of_id
+        self._visit(page.id, DecisionKind.UNCHANGED, *noted, reason=how)
+        return page.unchanged(self.url)
 
     def _judged_again(self, page: StoredPage) -> Decision:
         """Let an unchanged page have what it is judged to be now."""
@@ -122,6 +153,9 @@ class SingleVisit:
     ) -> Decision:
         """Note a visit that failed or found too few words; content stored before stays."""
         error = reason if kind is DecisionKind.FAILED else None
+        emptied = kind is DecisionKind.EMPTY and page is not None and page.content_hash is not None
+        if emptied:
+            reason = f"{reason}; {HAD_TEXT}"
         outcome = {
             "http_status": self.record.http_status,
             "error": error,
@@ -139,7 +173,8 @@ class SingleVisit:
             page_id = page.id
             self._update(page_id, outcome)
         self._visit(page_id, kind, reason=reason)
-        return Decision(kind, self.url, page_id, self._first_seen(page), reason=reason)
+        seen = self._first_seen(page)
+        return Decision(kind, self.url, page_id, seen, reason=reason, emptied=emptied)
 
     def _with_content(self, page: StoredPage | None) -> Decision:
         """Decide on a visit that found enough words."""

@@ -86,6 +86,9 @@ INVARIANTS = {
         "SELECT DISTINCT page_id FROM kept_texts WHERE page_id NOT IN (SELECT id FROM pages) "
         "ORDER BY page_id"
     ),
+    "what is kept for the revisit of a page that does not exist": (
+        "SELECT page_id FROM revisits WHERE page_id NOT IN (SELECT id FROM pages) ORDER BY page_id"
+    ),
     "clusters with pages of different recipes": (
         "SELECT cluster_id FROM pages WHERE cluster_id IS NOT NULL "
         "GROUP BY cluster_id HAVING min(recipe_id) <> max(recipe_id) ORDER BY cluster_id"

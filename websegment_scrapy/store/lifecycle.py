@@ -16,6 +16,7 @@ from websegment_scrapy.store.leaving import (
 )
 from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import KeptPage, Page, Site, Visit
+from websegment_scrapy.store.revisits import drop_revisits
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import clear_counts
 from websegment_scrapy.store.visit import Rules
@@ -119,6 +120,7 @@ def _forget_some(database: Database, connection: Connection, before: datetime) -
     )
     connection.execute(delete(KeptPage).where(KeptPage.page_id.in_(ids)))
     drop_texts(connection, ids)
+    drop_revisits(connection, ids)
     connection.execute(delete(Page).where(Page.id.in_(ids)))
     return len(ids)
 

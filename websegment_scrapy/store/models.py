@@ -35,6 +35,7 @@ __all__ = [
     "KeptText",
     "Page",
     "PageKey",
+    "Revisit",
     "Site",
     "StoreInfo",
     "StoreRecipe",
@@ -43,7 +44,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -230,6 +231,7 @@ class Page(Base):
     revised: Mapped[datetime | None] = mapped_column(UtcDateTime)
     page_type: Mapped[str | None] = mapped_column(String)
     page_type_probability: Mapped[float | None]
+    steady_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
 
 
 class KeptPage(Base):
@@ -252,6 +254,25 @@ class KeptText(Base):
     page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime, primary_key=True)
     text: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Revisit(Base):
+    """What it takes to come back to a page for less than a full look (`revisits`, `schedule`)."""
+
+    __tablename__ = "revisits"
+    __table_args__ = (_refers("page_id", "pages.id"), Index("revisits_due", "due"))
+
+    page_id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=False)
+    seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    etag: Mapped[str | None] = mapped_column(String)
+    last_modified: Mapped[str | None] = mapped_column(String)
+    plain_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
+    leads_on: Mapped[bool]
+    links_by_script: Mapped[bool]
+    scripted: Mapped[bool]
+    look_by: Mapped[datetime] = mapped_column(UtcDateTime)
+    interval_seconds: Mapped[float]
+    due: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class PageKey(Base):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.template.hashes import PageParts
 
 __all__ = [
+    "Look",
     "PageRecord",
     "canonical_url",
     "clean",
@@ -32,6 +33,33 @@ _PLAIN = re.compile(
 )
 """URLs that are canonical already, as most are: to find that out otherwise takes as long as a
 statement of the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a full look at a page brought besides its text, so that the next may be a shorter one.
+
+    Parameters
+    ----------
+    etag, last_modified
+        The validators of the response, as the server sent them.
+    plain_hash
+        Hash of its plain HTML without noise (`dedup.plain`); ``None`` when that does not tell what
+        the page says.
+    told_fully
+        Whether that tells (nearly) all of the main text.
+    links_by_script
+        Whether the page has links that its plain HTML has not.
+    leads_on
+        Whether its callback yielded requests, or it is not known that it did not.
+    """
+
+    etag: str | None = None
+    last_modified: str | None = None
+    plain_hash: bytes | None = None
+    told_fully: bool = True
+    links_by_script: bool = False
+    leads_on: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +107,15 @@ class PageRecord:
         The main text itself, for a store that keeps texts.
     page_type, page_type_probability
         Its functional type by the page alone, and how probable that is; ``None``: not known.
+    steady_hash
+        16 bytes that are equal for main texts with the same words but for figures and dates, the
+        site's verdict left aside.
+    look
+        What the next visit may begin with; ``None``: that is to be a full look.
+    unchanged
+        How it is known that the page has not changed, for one that was not looked at: it is
+        ``unchanged``, and nothing else of the record counts. Where the database has no text of the
+        page any more, it is ``failed`` for that.
     """
 
     url: str
@@ -100,6 +137,9 @@ class PageRecord:
     main_text: str | None = None
     page_type: str | None = None
     page_type_probability: float | None = None
+    steady_hash: bytes | None = None
+    look: Look | None = None
+    unchanged: str | None = None
 
 
 def clean(text: str) -> str:

@@ -70,6 +70,7 @@ class StoredPage(NamedTuple):
     document_hash: bytes | None
     fingerprint: bytes | None
     rendered: bool
+    steady_hash: bytes | None
     was_revised: bool
     """Since it was last seen."""
     duplicate_of: str | None

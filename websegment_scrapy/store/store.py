@@ -77,6 +77,8 @@ class Store:
         min_words: int = 15,
         secret_keys: bool = False,
         keep_texts: int = 0,
+        changed_share: float = 0.0,
+        ignore_figures: bool = False,
         patience: float = PATIENCE,
     ) -> Store:
         """Open a database, and make it when it is new.
@@ -98,6 +100,11 @@ class Store:
             of the database: one that has it keeps it, one that was made without is refused.
         keep_texts
             Main texts that are kept of each page, those of its last visits that found another one.
+        changed_share
+            Share of a page's text that must be another for the page to be ``changed``; one that
+            has changed less is ``unchanged``, and is compared with its former text again.
+        ignore_figures
+            A page in which only figures and dates are others is ``unchanged``.
         patience
             Seconds that a decision is tried again while the database cannot be reached or written.
         """
@@ -113,7 +120,16 @@ class Store:
         except BaseException:
             database.close()
             raise
-        rules = Rules(recipe, float(similarity), min_words, info.recipe_id, info.secret, keep_texts)
+        rules = Rules(
+            recipe,
+            float(similarity),
+            min_words,
+            info.recipe_id,
+            info.secret,
+            keep_texts,
+            float(changed_share),
+            ignore_figures,
+        )
         return cls(database, rules, patience)
 
     def decide(self, record: PageRecord) -> Decision:

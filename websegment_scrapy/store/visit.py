@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Rules", "VisitToDecide"]
 
+NOTHING_KEPT = "not looked at, since it has not changed, but nothing is stored of it any more"
+"""Why a page failed that was not looked at: it was forgotten meanwhile."""
+
+ONLY_FIGURES = "only figures and dates are others"
+"""How it is known that a page has not changed, if asked to see it that way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -35,6 +41,10 @@ class Rules:
     """By which the database draws the keys of signatures; empty: as anyone would."""
     keep_texts: int = 0
     """Main texts that are kept of each page."""
+    changed_share: float = 0.0
+    """Share of a page's text that must be another for the page to have changed."""
+    ignore_figures: bool = False
+    """Whether a page has not changed in which only figures and dates are others."""
 
     def keys(self, signature: Signature) -> list[int]:
         """Return the keys by which a signature is found in this database."""
@@ -98,6 +108,8 @@ class VisitToDecide:
         least = self._rules.min_words
         if self.record.error is not None:
             self.reason = DecisionKind.FAILED, shorten(self.record.error)
+        elif self.record.unchanged is not None:
+            self.reason = DecisionKind.FAILED, NOTHING_KEPT
         elif words < least:
             few = f"{words} words, fewer than the {least} of min_words"
             self.reason = DecisionKind.EMPTY, few
@@ -142,6 +154,22 @@ class VisitToDecide:
         """
         if page.content_hash is None or self.record.error is not None:
             return False
+        return self._repeats_words(page) or self.left_alone(page) is not None
+
+    def left_alone(self, page: StoredPage) -> str | None:
+        """Say why the stored page stays exactly as it is, if it does: only that it was seen counts.
+
+        It was not looked at, or what is new on it is not asked for. That must not replace what is
+        stored, or a text that changes little by little would never be found changed.
+        """
+        if page.content_hash is None or self.record.unchanged is not None:
+            return None if page.content_hash is None else self.record.unchanged
+        if not self._rules.ignore_figures or self.reason is not None:
+            return None
+        steady = page.steady_hash is not None and page.steady_hash == self.record.steady_hash
+        return ONLY_FIGURES if steady and not self._repeats_words(page) else None
+
+    def _repeats_words(self, page: StoredPage) -> bool:
         return (
             self.has_content_of(page.content_hash)
             or (page.page_hash is not None and page.page_hash == self.page_hash)
@@ -159,7 +187,11 @@ class VisitToDecide:
         what is hidden is known to one of them only. Otherwise the page is judged in another way by
         now, because more is known of its site, and the last judgement counts.
         """
-        return self.has_content_of(page.content_hash) or self.record.rendered != page.rendered
+        return (
+            self.has_content_of(page.content_hash)
+            or self.record.rendered != page.rendered
+            or self.left_alone(page) is not None
+        )
 
     def hashes(self, page: StoredPage | None = None) -> Row:
         """Return the columns by which the page is known again; a page that stays keeps its own."""
@@ -169,11 +201,13 @@ class VisitToDecide:
                 "page_hash": self.page_hash,
                 "document_hash": record.document_hash,
                 "fingerprint": record.fingerprint,
+                "steady_hash": record.steady_hash,
             }
         return {
             "page_hash": self.page_hash or page.page_hash,
             "document_hash": record.document_hash or page.document_hash,
             "fingerprint": page.fingerprint or record.fingerprint,
+            "steady_hash": record.steady_hash or page.steady_hash,
         }
 
     def founded(self, now: datetime) -> Row:
