@@ -27,7 +27,11 @@ demo: .venv/installed ## crawl the example sites twice and show what was found
 test: .venv/installed ## check style and types, then run all tests (needs a browser)
 	@$(BIN)/python .ci/bootstrap.py browser --required
 	@$(MAKE) --no-print-directory lint
-	@WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)" $(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
+	@export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)"; \
+	$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder || { status=$$?; \
+	[ "$$status" -eq 1 ] || exit "$$status"; \
+	echo "Those that failed beside others are run once more, one after the other:"; \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 
 check: lint ## check style and types, and run the tests that are done in a minute
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q -m "not slow"

@@ -37,6 +37,7 @@ SLOW = (
     "test_store_templates.py",
     "test_cli_output.py",
     "test_revision.py",
+    "test_revisit.py",
     "test_viewer.py",
     "test_store_texts.py",
     "test_report.py",
