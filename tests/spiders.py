@@ -58,6 +58,21 @@ class IndexSpider(PageSpider):
         yield WebPage.from_response(response)
 
 
+class FailureSpider(PageSpider):
+    """Counts, as stats, why the browser could not load what a page asks for."""
+
+    name = "failures"
+
+    async def start(self) -> AsyncIterator[Any]:
+        handlers = {"requestfailed": self.note}
+        for url in self.urls:
+            yield scrapy.Request(url, meta={"playwright_page_event_handlers": handlers})
+
+    def note(self, request: Any) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value(f"failed/{request.failure}")
+
+
 class AllStatuses(PageSpider):
     """Keeps pages of any HTTP status."""
 

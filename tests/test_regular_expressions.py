@@ -53,6 +53,7 @@ CASES: dict[str, Case] = {
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
     "printable._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
     "printable._OBEYED_IN_LINE": case("\x1b", "\u202e", "a", how="sub"),
+    "crawl.gone._WILD": case("*", "a", "\\", how="sub"),
     "dedup.fingerprint._NAMED": case("nav", "footer ", "menu-", "navigatio", "footernav", "a"),
     "dedup.plain._ESCAPED": case("\\u", "\\u00", "\\u0041", "\\", how="sub"),
     "dedup.plain._ESCAPE": case("\\", "\\n", "\\a", how="sub"),

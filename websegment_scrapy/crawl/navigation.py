@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from playwright.async_api import CDPSession, Page
 
+    from websegment_scrapy.crawl.gone import GoneOrigins
+
 __all__ = ["Document", "Navigation", "Opening", "Snapshot", "WentOnError"]
 
 # Types of resources that nothing here needs ("Other" is icons, manifests, prefetches). Images may
@@ -119,7 +121,9 @@ class Navigation:
         self.too_large: int | None = None
 
     @classmethod
-    async def watch(cls, page: Page, opening: Opening, limit: int) -> Navigation:
+    async def watch(
+        cls, page: Page, opening: Opening, limit: int, gone: GoneOrigins | None = None
+    ) -> Navigation:
         """Begin to watch a page that shows nothing yet.
 
         Parameters
@@ -130,12 +134,18 @@ class Navigation:
             The request with which it will be opened.
         limit
             Bytes that a document may have.
+        gone
+            What is known and learned of origins that cannot be reached.
         """
         session = await page.context.new_cdp_session(page)
         tree = await session.send("Page.getFrameTree")
         navigation = cls(session, tree["frameTree"]["frame"]["id"], opening, limit)
         session.on("Fetch.requestPaused", navigation._paused)
-        await session.send("Fetch.enable", {"patterns": _PATTERNS})
+        patterns = _PATTERNS
+        if gone is not None:
+            page.on("requestfailed", lambda request: gone.note(request.url, request.failure))
+            patterns = [*patterns, *gone.patterns()]
+        await session.send("Fetch.enable", {"patterns": patterns})
         return navigation
 
     async def set_cookies(self, header: str) -> None:

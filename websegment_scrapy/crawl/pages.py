@@ -61,7 +61,6 @@ PASSING_SECONDS = 0.002
 PARSED: ContextVar[Response | None] = ContextVar("websegment_parsed", default=None)
 """The response whose callback ``scrapy parse`` runs: it hands items to the pipelines itself."""
 
-
 UNCHANGED = "unchanged"
 """Flag of a response whose page is on record as unchanged already: it is not looked at."""
 

@@ -7,6 +7,7 @@ import logging
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as PlaywrightError
 from scrapy_playwright._utils import (
@@ -26,6 +27,7 @@ from websegment_scrapy.crawl.failures import (
     RenderTimeoutError,
 )
 from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, what_is_busy
+from websegment_scrapy.crawl.gone import GoneOrigins
 from websegment_scrapy.crawl.guard import PrivateAddressRefused
 from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
@@ -36,7 +38,7 @@ from websegment_scrapy.crawl.responses import file_response, page_response
 from websegment_scrapy.crawl.rules import why_not
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import BrowserContext, Page
     from playwright.async_api import Response as PlaywrightResponse
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -95,6 +97,7 @@ class Renderer(BrowsingHandler):
         self.key = CaptureKey.of(crawler)
         self._pages: dict[Request, list[Page]] = {}
         self._navigations: dict[Request, Navigation] = {}
+        self._gone: WeakKeyDictionary[BrowserContext, GoneOrigins] = WeakKeyDictionary()
         self._alone = asyncio.Lock()
         self._held_up = float("-inf")
 
@@ -223,7 +226,8 @@ class Renderer(BrowsingHandler):
             str(name): str(value) for name, value in request.headers.to_unicode_dict().items()
         }
         opening = Opening(request.url, request.method, headers, request.body)
-        navigation = await Navigation.watch(page, opening, self._limit)
+        gone = self._gone.setdefault(page.context, GoneOrigins())
+        navigation = await Navigation.watch(page, opening, self._limit, gone)
         self._navigations[request] = navigation
         data = DataRequests(page)
         started = monotonic()
