@@ -134,6 +134,7 @@ PRIVATE_ATTRIBUTES = {
     ("_baseline_prediction", "boosting.py"),
     ("_Element", "convert.py"),
     ("_Element", "parse.py"),
+    ("_Element", "plain.py"),
     ("_Element", "walk.py"),
 }
 """What is named with an underscore, and is neither ours nor a part of the handler."""

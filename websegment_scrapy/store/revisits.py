@@ -88,8 +88,8 @@ def known(store: Store, url: str) -> KnownPage | None:
 def keep_revisits(connection: Connection, visits: Sequence[Seen]) -> None:
     """Write what is to be kept of visits, in their order."""
     pages = {visit.page_id for visit in visits}
-    found = connection.execute(_ROW.where(Revisit.page_id.in_(pages)))
-    rows: dict[int, Row] = {row.page_id: dict(row._mapping) for row in found}
+    found = connection.execute(_ROW.where(Revisit.page_id.in_(pages))).mappings()
+    rows: dict[int, Row] = {row["page_id"]: dict(row) for row in found}
     changed = select(Page.id, Page.last_changed).where(Page.id.in_(pages))
     since = {row.id: row.last_changed for row in connection.execute(changed)}
     for visit in visits:
