@@ -32,6 +32,16 @@ class PageSpider(scrapy.Spider):
         yield WebPage.from_response(response)
 
 
+class PostSpider(PageSpider):
+    """Sends a form to every URL."""
+
+    name = "post"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            yield scrapy.FormRequest(url, formdata={"name": "value"})
+
+
 class FollowSpider(PageSpider):
     """Follows every link."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,6 +151,14 @@ def test_what_has_not_changed_is_not_looked_at(visits: Visits) -> None:
     asked_for = visits.crawl("/tagged", how=how, meta={"websegment": {"revisit": False}})
     assert "websegment/revisit/not_modified" not in asked_for.stats
     assert not [each for each in visits.site.requests if "If-None-Match" in each[2]]
+
+
+def test_compressed_pages_are_known_again(visits: Visits) -> None:
+    zipped = gzip.compress(page(prose(1)).encode())
+    visits.site.routes["/"] = Route(body=zipped, headers={"Content-Encoding": "gzip"})
+    visits.crawl("/")
+    again = visits.crawl("/")
+    assert again.stats["websegment/revisit/same_html"] == 1
 
 
 def test_pages_that_lead_to_others_still_do_and_others_wait_until_they_are_due(

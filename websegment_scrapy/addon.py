@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
 from websegment_scrapy.crawl.log_lines import ShortLogFormatter
+from websegment_scrapy.crawl.on_demand import OnDemandMiddleware
 from websegment_scrapy.crawl.pressure import PressureMiddleware
 from websegment_scrapy.crawl.remember import RecordPagesMiddleware, RememberResponseMiddleware
 from websegment_scrapy.crawl.render import RenderMiddleware, render_settings
@@ -28,7 +29,8 @@ COMPONENTS = (
     ("ITEM_PIPELINES", DedupPipeline, 200),
 )
 
-BEFORE_RENDERING = 840
+REVISITING = 584  # its responses are decompressed (590) and no redirects (600); the same for
+ON_DEMAND = 585  # this one, which sees them before it
 NEAREST_TO_SPIDER = 990
 
 
@@ -49,7 +51,11 @@ class Addon:
             settings.setdefault_in_component_priority_dict(name, component, position)
         if config.revisit:
             settings.setdefault_in_component_priority_dict(
-                "DOWNLOADER_MIDDLEWARES", RevisitMiddleware, BEFORE_RENDERING
+                "DOWNLOADER_MIDDLEWARES", RevisitMiddleware, REVISITING
+            )
+        if config.render != "never":
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", OnDemandMiddleware, ON_DEMAND
             )
         if config.record == "pages":
             settings.setdefault_in_component_priority_dict(

@@ -19,7 +19,7 @@ PREFIX = "WEBSEGMENT_"
 META_KEY = "websegment"
 """The one key of ``request.meta`` that this package reads and writes."""
 
-RENDER_MODES = ("always", "never")
+RENDER_MODES = ("auto", "always", "never")
 MAIN_TEXTS = ("learned", "pagelevel", "largest")
 SIGNATURE_KINDS = ("minhash", "shingles")
 RECORDED = ("items", "pages")
@@ -41,8 +41,9 @@ class Config:
     enabled
         ``False`` switches every component off.
     render
-        ``"always"``: pages are rendered in Chromium; ``"never"``: they are analysed from their
-        plain HTML with an estimated layout.
+        ``"auto"``: pages are rendered in Chromium where their plain HTML does not tell what they
+        say; ``"always"``: all are; ``"never"``: they are analysed from their plain HTML with an
+        estimated layout.
     render_timeout
         Seconds that one page may take in the browser, from request to snapshot.
     render_retries
@@ -125,7 +126,7 @@ class Config:
     """
 
     enabled: bool = True
-    render: Literal["always", "never"] = "always"
+    render: Literal["auto", "always", "never"] = "auto"
     render_timeout: float = 30.0
     render_retries: int = 1
     render_settle: float = 0.1
@@ -227,19 +228,22 @@ class PageMeta:
     Parameters
     ----------
     render
-        ``"always"`` or ``"never"`` instead of the crawl's ``WEBSEGMENT_RENDER``.
+        ``"auto"``, ``"always"`` or ``"never"`` instead of the crawl's ``WEBSEGMENT_RENDER``.
     skip
         ``True``: the items of this response are passed on untouched and not stored.
     revisit
         ``False``: the page is visited and looked at in full, whatever ``WEBSEGMENT_REVISIT`` says.
     render_error
         Written by the render middleware: why the page came from its plain HTML after all.
+    render_reason
+        Written with ``"auto"``: why the page was rendered, or why not.
     """
 
-    render: Literal["always", "never"] | None = None
+    render: Literal["auto", "always", "never"] | None = None
     skip: bool = False
     revisit: bool = True
     render_error: str | None = None
+    render_reason: str | None = None
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> PageMeta:
@@ -267,6 +271,7 @@ class PageMeta:
             skip=bool(value.get("skip")),
             revisit=bool(value.get("revisit", True)),
             render_error=value.get("render_error"),
+            render_reason=value.get("render_reason"),
         )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["judge_again", "plain_hashes", "report_on"]
+__all__ = ["judge_again", "needs_browser", "plain_hashes", "report_on", "signs_of"]
 
 
 def report_on(
@@ -76,6 +76,27 @@ def plain_hashes(body: bytes, content_type: str | None = None) -> tuple[bytes, .
         return PlainHtml.read(body, content_type=content_type).hashes()
     except NotHtml:
         return ()
+
+
+def signs_of(body: bytes, content_type: str | None = None) -> str | None:
+    """Return the sign that plain HTML gives of how it is built; ``None``: it has no scripts."""
+    from websegment_scrapy.page.by_script import read_signs
+
+    signs = read_signs(body, content_type)
+    return signs.sign if signs.scripts else None
+
+
+def needs_browser(captured: Captured, plain: bytes, plain_type: str | None, url: str) -> bool:
+    """Say whether a rendered page has text or links that its plain HTML has not."""
+    from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, has_more_links, share_told
+    from websegment_scrapy.extraction import extract
+
+    found = PlainHtml.read(plain, content_type=plain_type)
+    text = extract(captured, url=url).main_text
+    if has_more_links(PlainHtml.read(captured.plain()).links, found.links, url):
+        return True
+    share = share_told(text, found.text)
+    return share is not None and share < PARTLY
 
 
 def judge_again(

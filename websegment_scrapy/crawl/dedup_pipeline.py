@@ -194,6 +194,7 @@ class DedupPipeline:
             "url": page.url,
             "http_status": page.status,
             "render_error": page.meta.render_error,
+            "render_reason": page.meta.render_reason,
             "crawl": crawl_name(self.crawler),
         }
         if analysis is None or isinstance(analysis, str):

@@ -29,6 +29,10 @@ class PlainDocuments:
         """Keep a document until it is taken."""
         self._kept[request] = body, content_type
 
+    def see(self, request: Request) -> tuple[bytes | None, str | None]:
+        """Return the document of a request, if there is one."""
+        return self._kept.get(request, (None, None))
+
     def take(self, request: Request | None) -> tuple[bytes | None, str | None]:
         """Return the document of a request, if there is one, and forget it."""
         if request is None:

@@ -13,6 +13,7 @@ from scrapy.utils.reactor import verify_installed_reactor
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.crawl.ending import Ending
+from websegment_scrapy.crawl.render import STATE_KEY
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,6 +76,8 @@ class RenderHandler(HTTP11DownloadHandler):
 
     async def download_request(self, request: Request) -> Response:
         """Download or render a page, unless the crawl ends before that is done."""
+        if "look" in request.meta.get(STATE_KEY, ()):  # the cache keeps the page as it ends up
+            request.meta["dont_cache"] = True
         if request.meta.get("playwright"):
             work = self.renderer().download_request(request)
         else:

@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-__all__ = ["RenderMiddleware", "RenderedResponse", "render_settings"]
+__all__ = [
+    "LOOKED_KEY",
+    "STATE_KEY",
+    "RenderMiddleware",
+    "RenderedResponse",
+    "can_be_rendered",
+    "render_settings",
+    "state_of",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +53,8 @@ PAGES_PER_CORE = 2  # one renders while the other waits for the network
 STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up, and
 whether it is to have the browser to itself."""
+LOOKED_KEY = "_websegment_looked"
+"""Meta key of a request that is rendered after its plain HTML was looked at: URL and sign."""
 REMOTE_SETTINGS = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
 MAX_REASON = 200
 NOT_AGAIN = (
@@ -77,10 +87,10 @@ class RenderMiddleware:
     ``WEBSEGMENT_RENDER_SETTLE``, ``WEBSEGMENT_RENDER_MEMORY``, ``WEBSEGMENT_PRIVATE_HOSTS``,
     ``WEBSEGMENT_PAGE_SIZE``, ``WEBSEGMENT_CHROMIUM``.
 
-    Meta: ``{"websegment": {"render": "always" | "never"}}`` decides for one request; requests
-    with ``playwright: False`` or without a callback (robots.txt, media), and those for which
-    a browser is no use (other schemes than http and https, other methods than GET and POST) are
-    left alone. ``meta["websegment"]["render_error"]`` says why a page came as plain HTML.
+    Meta: ``{"websegment": {"render": "auto" | "always" | "never"}}`` decides for one request;
+    requests with ``playwright: False`` or without a callback (robots.txt, media), and those for
+    which a browser is no use (other schemes than http and https, other methods than GET and POST)
+    are left alone. ``meta["websegment"]["render_error"]`` says why a page came as plain HTML.
 
     A page that fails in the browser is tried there again ``WEBSEGMENT_RENDER_RETRIES`` times,
     then downloaded as plain HTML; a network error (``net::ERR_…``), a page that takes too much
@@ -110,7 +120,7 @@ class RenderMiddleware:
         self.max_size = min(crawler.settings.getint("DOWNLOAD_MAXSIZE") or largest, largest)
         self.unavailable: str | None = None
         self.checked = False
-        if config.render == "always":
+        if config.render != "never":
             self._check_browser()
 
     @classmethod
@@ -123,13 +133,14 @@ class RenderMiddleware:
 
     async def process_request(self, request: Request) -> None:
         """Mark the requests that are to be rendered."""
-        state = _state_of(request)
+        state = state_of(request)
         meta = PageMeta.from_meta(request.meta)
         if state is None and meta.render_error is not None:
             _set_error(request, None)  # copied from another page's meta
         if request.callback is not NO_CALLBACK and not meta.skip:
             request.meta.setdefault("download_maxsize", self.max_size)
-        if not self._is_to_be_rendered(request, meta):
+        never = (meta.render or self.config.render) == "never"
+        if never or not can_be_rendered(request):
             _unmark(request)
             return
         if state is not None and state["plain"]:
@@ -151,13 +162,13 @@ class RenderMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Take the layout out of a rendered page's HTML."""
-        state = _state_of(request)
+        state = state_of(request)
         if state is None or TOO_LARGE in response.flags:
             return response
-        if state["plain"]:
+        captured = self.key.captured(response) if "look" in state or not state["plain"] else None
+        if state["plain"] and captured is None:
             self.guard.after(request, response)
             return response
-        captured = self.key.captured(response)
         if captured is None:
             if isinstance(response, HtmlResponse):
                 self.stats.inc_value("websegment/render/uncaptured")
@@ -170,7 +181,7 @@ class RenderMiddleware:
         self, request: Request, exception: Exception
     ) -> Request | Response | None:
         """Try a page that failed in the browser there again, or else its plain HTML."""
-        state = _state_of(request)
+        state = state_of(request)
         if isinstance(exception, TooLargeError) or self._was_cut_off(request, exception):
             _set_error(request, _reason(exception))
             request.meta["dont_cache"] = True
@@ -241,19 +252,6 @@ class RenderMiddleware:
             retry.meta.pop("playwright_page", None)
         return retry
 
-    def _is_to_be_rendered(self, request: Request, meta: PageMeta) -> bool:
-        if (meta.render or self.config.render) == "never" or request.callback is NO_CALLBACK:
-            return False
-        if request.meta.get("playwright", True) is False:
-            return False
-        if request.method not in {"GET", "POST"}:
-            return False
-        try:
-            request.body.decode(request.encoding)  # scrapy-playwright sends bodies as text
-        except UnicodeDecodeError:
-            return False
-        return urlparse_cached(request).scheme in {"http", "https"}
-
     def _check_browser(self) -> None:
         """Find out, once, whether there is a browser; a crawl without one goes on unrendered.
 
@@ -277,7 +275,7 @@ class RenderMiddleware:
         try:
             find_chromium(named or self.config.chromium)
         except BrowserNotFound as error:
-            if isinstance(error, NoSuchBrowser) and self.config.render == "always":
+            if isinstance(error, NoSuchBrowser) and self.config.render != "never":
                 raise
             self._give_up("no browser", str(error))
 
@@ -297,7 +295,20 @@ def _handler_renders(settings: BaseSettings) -> bool:
     )
 
 
-def _state_of(request: Request) -> dict[str, Any] | None:
+def can_be_rendered(request: Request) -> bool:
+    """Say whether a browser is of use for a request, and its sender leaves that open."""
+    if request.callback is NO_CALLBACK or request.meta.get("playwright", True) is False:
+        return False
+    if request.method not in {"GET", "POST"}:
+        return False
+    try:
+        request.body.decode(request.encoding)  # scrapy-playwright sends bodies as text
+    except UnicodeDecodeError:
+        return False
+    return urlparse_cached(request).scheme in {"http", "https"}
+
+
+def state_of(request: Request) -> dict[str, Any] | None:
     """Return the page's history, unless it was copied from another page's meta.
 
     A request made with ``meta=response.meta`` has another URL than its history; a redirected

@@ -33,7 +33,7 @@ from websegment_scrapy.crawl.keeping import KeeperError
 from websegment_scrapy.crawl.media import TooLargeError, is_html, media_type, too_large
 from websegment_scrapy.crawl.navigation import Navigation, Opening
 from websegment_scrapy.crawl.pictures import Pictures
-from websegment_scrapy.crawl.render import STATE_KEY
+from websegment_scrapy.crawl.render import LOOKED_KEY, STATE_KEY
 from websegment_scrapy.crawl.responses import file_response, page_response
 from websegment_scrapy.crawl.rules import why_not
 
@@ -248,7 +248,7 @@ class Renderer(BrowsingHandler):
                 load_ms=self._timeout * 500,
             )
             body = await _bytes_of_no_page(first, snapshot)
-            if self._own.revisit and body is None:
+            if (self._own.revisit or LOOKED_KEY in request.meta) and body is None:
                 await self._keep_plain(request, first, snapshot)
             if self._pictures is not None and body is None:
                 await self._pictures.take(page, snapshot.document.url)

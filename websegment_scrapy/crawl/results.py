@@ -37,6 +37,7 @@ RESULT_FIELDS = (
     "engine",
     "rendered",
     "render_error",
+    "render_reason",
 )
 """The values that every result has, ``None`` where there is none; ``segments`` come on top."""
 

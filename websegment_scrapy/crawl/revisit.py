@@ -58,7 +58,8 @@ class NotDue(IgnoreRequest):
 class RevisitMiddleware:
     """Finds known pages unchanged without looking at them, or does not visit them at all.
 
-    A downloader middleware for position 840: before ``RenderMiddleware`` (850).
+    A downloader middleware for position 584: its responses are decompressed (590) and no redirects
+    (600), and `OnDemandMiddleware` (585) has nothing to do with a short look.
 
     Settings: ``WEBSEGMENT_REVISIT``, for which it is there.
 

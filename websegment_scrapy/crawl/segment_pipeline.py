@@ -57,8 +57,8 @@ class SegmentPipeline:
 
     Writes to the item's result field: ``url``, ``main_text``, ``title``, ``words``, ``page_words``,
     ``page_type``, ``page_type_probability``, ``engine``, ``rendered``, ``render_error``,
-    ``segments`` and, when the page could not be analysed, ``reason``. What is no page (JSON, a
-    feed, an image, …) gets the reason only.
+    ``render_reason``, ``segments`` and, when the page could not be analysed, ``reason``. What is no
+    page (JSON, a feed, an image, …) gets the reason only.
 
     What the page's site repeats is asked from the store of ``DedupPipeline``; without that, a page
     is judged alone.
@@ -209,6 +209,7 @@ class SegmentPipeline:
             "engine": self.config.asked_engine,
             "rendered": False,
             "render_error": page.meta.render_error,
+            "render_reason": page.meta.render_reason,
             "reason": None,
         }
         if isinstance(outcome, OtherFormat):

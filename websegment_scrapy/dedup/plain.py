@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from websegment_scrapy.page.decode import decode
 from websegment_scrapy.page.parse import parse_html
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from lxml import etree
 
-__all__ = ["FULLY", "PARTLY", "PlainHtml", "share_told"]
+__all__ = ["FULLY", "PARTLY", "PlainHtml", "has_more_links", "share_told"]
 
 VERSION = 16 * NORMALISER_VERSION + 1
 """Goes into the hashes; raised whenever other words are hashed."""
@@ -40,6 +41,12 @@ PARTLY = 0.8
 
 FULLY = 0.98
 """and from which it tells all: the rest are words that a script counts or translates."""
+
+MORE_LINKS = 0.2
+"""Share of a page's links to its own site that must be a script's to matter,"""
+
+FEW_LINKS = 5
+"""and their number: buttons for sharing and logging in are on many pages."""
 
 LONG_WORD = 16
 """Characters from which a word of letters and digits is a number of something."""
@@ -85,18 +92,38 @@ class PlainHtml:
         for found, hashed in zip(
             (self.text, [*self.text, *self.scripts]), self.hashes(), strict=True
         ):
-            share = share_told(main_text, found)
+            share = share_told(main_text, found) or 0.0
             if share >= PARTLY:
                 return hashed, share
         return None, share
 
 
-def share_told(main_text: str, found: list[str]) -> float:
-    """Return the share of a text, by its runs of `WINDOW` words, that is among other words."""
+def share_told(main_text: str, found: list[str]) -> float | None:
+    """Return the share of a text, by its runs of `WINDOW` words, that is among other words.
+
+    ``None``: the text has no such run.
+    """
     wanted = words(main_text)
     windows = set(zip(*(wanted[start:] for start in range(WINDOW)), strict=False))
     there = windows.intersection(zip(*(found[start:] for start in range(WINDOW)), strict=False))
-    return len(there) / len(windows) if windows else 0.0
+    return len(there) / len(windows) if windows else None
+
+
+def has_more_links(links: frozenset[str], known: frozenset[str], url: str) -> bool:
+    """Say whether a page has many more links to its own site than are known of it."""
+    host = urlsplit(url).netloc
+    own = {link for link in links if _host(link) in ("", host)}
+    more = own - known
+    return len(more) > max(FEW_LINKS, MORE_LINKS * len(own))
+
+
+def _host(link: str) -> str | None:
+    """Return the host of a link: empty for one within the site, ``None`` for no page."""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return None
+    return parts.netloc if parts.scheme in ("", "http", "https") else None
 
 
 def _pieces(root: etree._Element) -> Iterator[tuple[bool, str]]:

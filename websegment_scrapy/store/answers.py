@@ -73,6 +73,7 @@ class PageRow:
     model: str
     rendered: bool
     render_error: str | None
+    render_reason: str | None
     http_status: int | None
     error: str | None
     crawl: str | None

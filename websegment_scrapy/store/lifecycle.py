@@ -15,7 +15,8 @@ from websegment_scrapy.store.leaving import (
     leave,
 )
 from websegment_scrapy.store.locks import lock_clusters
-from websegment_scrapy.store.models import KeptPage, Page, Site, Visit
+from websegment_scrapy.store.models import KeptPage, Page, Site, SiteRendering, Visit
+from websegment_scrapy.store.rendering import forget_rendering
 from websegment_scrapy.store.revisits import drop_revisits
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import clear_counts
@@ -133,6 +134,10 @@ def _forget_counts(database: Database) -> None:
         hosts = sorted(connection.execute(counted).scalars())
         for host in hosts:
             clear_counts(connection, host)
+        known = select(SiteRendering.host).where(
+            SiteRendering.host.not_in(select(Page.host).distinct())
+        )
+        forget_rendering(connection, connection.execute(known.distinct()).scalars())
 
 
 def vacuum(database: Database) -> None:

@@ -19,6 +19,7 @@ from websegment_scrapy.store.models import (
     Visit,
 )
 from websegment_scrapy.store.record import PageRecord
+from websegment_scrapy.store.rendering import take_rendering
 from websegment_scrapy.store.resign import former_pages
 from websegment_scrapy.store.schema import crawl_id, read_info
 from websegment_scrapy.store.templates import replace_counts
@@ -104,6 +105,7 @@ def merge(
             texts = bring_texts(connection, [row.id for row in rows])
         if not rows:
             _bring_counts(source, target)
+            take_rendering(source, target.database)
             return Merged(pages, visits)
         taken = _to_take(target.database, rows)
         decided = [_record(row, target.rules, _crawl_of(source)) for row in taken]

@@ -37,6 +37,7 @@ __all__ = [
     "PageKey",
     "Revisit",
     "Site",
+    "SiteRendering",
     "StoreInfo",
     "StoreRecipe",
     "TemplateCount",
@@ -44,7 +45,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -232,6 +233,7 @@ class Page(Base):
     page_type: Mapped[str | None] = mapped_column(String)
     page_type_probability: Mapped[float | None]
     steady_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
+    render_reason: Mapped[str | None] = mapped_column(String)
 
 
 class KeptPage(Base):
@@ -306,6 +308,18 @@ class Site(Base):
     revised_pages: Mapped[int] = mapped_column(_Id, server_default="0")
     forgotten_pages: Mapped[int] = mapped_column(_Id, server_default="0")
     forgotten_visits: Mapped[int] = mapped_column(_Id, server_default="0")
+
+
+class SiteRendering(Base):
+    """How often a site's pages were looked at both ways, and needed the browser (`rendering`)."""
+
+    __tablename__ = "site_rendering"
+
+    host: Mapped[str] = mapped_column(String, primary_key=True)
+    sign: Mapped[str] = mapped_column(String, primary_key=True)
+    looks: Mapped[float]
+    needed: Mapped[float]
+    seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class TemplateCount(Base):

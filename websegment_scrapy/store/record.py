@@ -84,6 +84,8 @@ class PageRecord:
         Whether the page came from a browser.
     render_error
         Why it did not, although it should have.
+    render_reason
+        Why it did or did not, where that was decided page by page.
     http_status
         Status of the response.
     error
@@ -126,6 +128,7 @@ class PageRecord:
     model: str = ""
     rendered: bool = False
     render_error: str | None = None
+    render_reason: str | None = None
     http_status: int | None = None
     error: str | None = None
     crawl: str = ""

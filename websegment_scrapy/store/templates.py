@@ -36,6 +36,7 @@ from sqlalchemy import bindparam, delete, select, update
 from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import Page, Site, TemplateCount
 from websegment_scrapy.store.record import clean
+from websegment_scrapy.store.rendering import forget_rendering
 from websegment_scrapy.template.sitelevel import (
     MIN_PAGES,
     THETA,
@@ -234,6 +235,7 @@ def forget_site(connection: Connection, host: str) -> int:
     lock_clusters(connection)
     pages = connection.execute(_PAGES, {"host": host}).scalar() or 0
     clear_counts(connection, host)
+    forget_rendering(connection, [host])
     connection.execute(update(Page).where(Page.host == host).values(parts_counted=False))
     return pages
 

@@ -232,6 +232,9 @@ class VisitToDecide:
             "page_type_probability": record.page_type_probability,
             "rendered": record.rendered,
             "render_error": None if record.render_error is None else shorten(record.render_error),
+            "render_reason": None
+            if record.render_reason is None
+            else shorten(record.render_reason),
             "http_status": record.http_status,
             "crawl_id": self.crawl_id,
         }

@@ -1,0 +1,84 @@
+"""Which pages need the browser, for ``WEBSEGMENT_RENDER = "auto"``: by their HTML and their site.
+
+A page is rendered if its plain HTML gives a sign that its text is made by scripts, unless enough
+pages of its site with that sign were found to have all of it in the HTML; and without a sign if
+such pages of its site were found to need it. So a site is looked at both ways with its first page,
+and now and then later: which pages, their URLs decide, not the order of the crawl.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from websegment_scrapy.page.by_script import REASONS
+from websegment_scrapy.store.record import canonical_url, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from websegment_scrapy.store.rendering import RenderingRow
+
+__all__ = ["OFTEN", "SITE", "are_mostly_needed", "is_drawn", "why_to_render"]
+
+NEEDED = 0.1
+"""Share of a site's pages with a sign that needed the browser, from which all such are rendered.
+One page that needed it is a fifth of what is remembered; four that did not outweigh it."""
+
+MOST = 0.8
+"""The same share, of all pages of a site, from which they are rendered without a plain look."""
+
+ENOUGH = 2.4
+"""Weight of looks that speak for a site: of three (`store.rendering.DECAY`),"""
+
+ENOUGH_EMPTY = 4.0
+"""and of eight where pages would have no text at all."""
+
+OFTEN, SELDOM = 10, 50
+"""One page in so many is looked at both ways, while little is known of its site and later."""
+
+FIRST = "one of the first looks at its site"
+AGAIN = "a look at its site now and then"
+SITE = "rendering changes the text of its site's pages"
+
+
+def why_to_render(
+    sign: str, known: Mapping[str, RenderingRow], url: str
+) -> tuple[str | None, bool]:
+    """Return why a page with scripts is to be rendered, if it is; and whether other looks may tell.
+
+    A page that would have no text does not wait for them.
+
+    Parameters
+    ----------
+    sign
+        What its plain HTML looks like (`page.by_script`).
+    known
+        What is known of its site, by sign.
+    url
+        Its URL, which decides whether it is one of those that are looked at both ways.
+    """
+    row = known.get(sign)
+    if row is None or (sign and row.looks < (ENOUGH_EMPTY if sign == "empty" else ENOUGH)):
+        return (REASONS[sign] if sign else FIRST), sign != "empty"
+    if row.share >= NEEDED:
+        return (REASONS[sign] if sign else SITE), False
+    every = SELDOM if row.looks >= ENOUGH else OFTEN
+    return (AGAIN if is_drawn(url, every) else None), False
+
+
+def are_mostly_needed(known: Mapping[str, RenderingRow]) -> bool:
+    """Say whether nearly all pages of a site need the browser, by enough looks.
+
+    Pages with a sign are looked at more often than others, so they do not speak for those.
+    """
+    others = known.get("")
+    if others is not None and others.share < MOST:
+        return False
+    looks = sum(row.looks for row in known.values())
+    needed = sum(row.needed for row in known.values())
+    return looks >= (ENOUGH_EMPTY if others is None else ENOUGH) and needed >= MOST * looks
+
+
+def is_drawn(url: str, every: int) -> bool:
+    """Say whether a page is the one of so many that is looked at both ways."""
+    return int.from_bytes(url_key(canonical_url(url))[:4], "big") % every == 0
