@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from websegment_scrapy.cli.arguments import add_database, add_format, add_raw_csv, add_site_rules
 from websegment_scrapy.cli.output import open_output, printable, write_rows
+from websegment_scrapy.page.by_script import REASONS
 from websegment_scrapy.store import queries
 from websegment_scrapy.store.database import Database
 from websegment_scrapy.store.record import canonical_url, host_of
+from websegment_scrapy.store.rendering import rendering_rows
 from websegment_scrapy.store.templates import TemplatePart, forget_site, template_parts
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ def add_parser(
         help=summary,
         description=(
             "Show the parts that a site repeats, as crawls have counted them: on how many of the "
-            "counted pages each was, and how it begins. Exit status 1 if too few are counted."
+            "counted pages each was, and how it begins; and how many of its pages needed the "
+            "browser when they were looked at both ways. Exit status 1 if too few are counted."
         ),
     )
     parser.add_argument("site", metavar="SITE", help="a host, such as example.org, or a URL")
@@ -55,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
             pages, found = template_parts(
                 connection, host, theta=args.threshold, min_pages=args.min_pages
             )
+            rendering = rendering_rows(connection, host)
         with open_output(args.output) as out:
             columns = [field.name for field in fields(TemplatePart)]
             if args.format == "table":
@@ -65,6 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if pages < args.min_pages:
         said = f"{pages} pages counted, fewer than {args.min_pages}: nothing is said about it yet"
     print(f"{printable(host)}: {said}", file=sys.stderr)
+    for row in rendering:
+        print(
+            f"{printable(host)}: of {row.looks:.1f} looks, the last counting most, at pages of the "
+            f"kind {REASONS.get(row.sign, printable(row.sign))!r}, {row.share:.0%} needed the browser",
+            file=sys.stderr,
+        )
     return 1 if pages < args.min_pages else 0
 
 

@@ -39,7 +39,7 @@ ROOTS = frozenset(
 """What frameworks call the element into which they put what they build."""
 
 REASONS = {
-    "": "nothing speaks against its plain HTML",
+    "": "nothing in its plain HTML speaks for scripts",
     "empty": "it has scripts and hardly any text",
     "root": "an element that a framework fills is empty",
     "asks": "it asks for scripts, and has little running text",
