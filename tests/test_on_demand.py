@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,3 +215,15 @@ def test_what_is_posted_is_sent_once(crawls: Crawls) -> None:
 )  # fmt: skip
 def test_signs_in_plain_html(html: str, sign: str) -> None:
     assert read_signs(html.encode()).sign == sign
+
+
+def test_templates_shows_which_pages_of_a_site_need_the_browser(crawls: Crawls) -> None:
+    crawls.site.routes["/"] = built(prose(1, 300))
+    crawls.crawl("/")
+    host = crawls.site.url("/").split("/")[2]
+    command = [sys.executable, "-m", "websegment_scrapy.cli.main", "templates", host]
+    database = f"sqlite:///{crawls.folder / 'pages.db'}"
+    shown = subprocess.run([*command, "--database", database], capture_output=True, text=True)
+    assert f"{host}: 100% of the last pages that were looked at both ways" in shown.stderr
+    subprocess.run([*command, "--database", database, "--forget"], check=True, capture_output=True)
+    assert crawls.sql("SELECT count(*) FROM site_rendering") == [(0,)]

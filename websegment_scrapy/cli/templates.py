@@ -70,9 +70,10 @@ def run(args: argparse.Namespace) -> int:
         said = f"{pages} pages counted, fewer than {args.min_pages}: nothing is said about it yet"
     print(f"{printable(host)}: {said}", file=sys.stderr)
     for row in rendering:
+        kind = REASONS.get(row.sign, printable(row.sign))
         print(
-            f"{printable(host)}: of {row.looks:.1f} looks, the last counting most, at pages of the "
-            f"kind {REASONS.get(row.sign, printable(row.sign))!r}, {row.share:.0%} needed the browser",
+            f"{printable(host)}: {row.share:.0%} of the last pages that were looked at both ways "
+            f"needed the browser, where {kind}",
             file=sys.stderr,
         )
     return 1 if pages < args.min_pages else 0

@@ -2,8 +2,9 @@
 
 A page is rendered if its plain HTML gives a sign that its text is made by scripts, unless enough
 pages of its site with that sign were found to have all of it in the HTML; and without a sign if
-such pages of its site were found to need it. So a site is looked at both ways with its first page,
-and now and then later: which pages, their URLs decide, not the order of the crawl.
+such pages of its site were found to need it. A site that is not known is looked at both ways with
+its first pages, unless those of the last sites did not need it; and any site now and then: which
+pages, their URLs decide, not the order of the crawl.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from websegment_scrapy.store.record import canonical_url, url_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from websegment_scrapy.store.rendering import RenderingRow
+    from websegment_scrapy.store.rendering import KnownRendering, RenderingRow
 
 __all__ = ["OFTEN", "SITE", "are_mostly_needed", "is_drawn", "why_to_render"]
 
@@ -33,6 +34,9 @@ ENOUGH = 2.4
 ENOUGH_EMPTY = 4.0
 """and of eight where pages would have no text at all."""
 
+SITES = 8.0
+"""Weight of first looks at sites that speak for others: of ten."""
+
 OFTEN, SELDOM = 10, 50
 """One page in so many is looked at both ways, while little is known of its site and later."""
 
@@ -41,9 +45,7 @@ AGAIN = "a look at its site now and then"
 SITE = "rendering changes the text of its site's pages"
 
 
-def why_to_render(
-    sign: str, known: Mapping[str, RenderingRow], url: str
-) -> tuple[str | None, bool]:
+def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | None, bool]:
     """Return why a page with scripts is to be rendered, if it is; and whether other looks may tell.
 
     A page that would have no text does not wait for them.
@@ -53,29 +55,33 @@ def why_to_render(
     sign
         What its plain HTML looks like (`page.by_script`).
     known
-        What is known of its site, by sign.
+        What is known of its site, and of others.
     url
         Its URL, which decides whether it is one of those that are looked at both ways.
     """
-    row = known.get(sign)
+    row = known.site.get(sign)
+    others = known.everywhere.get(sign)
     if row is None or (sign and row.looks < (ENOUGH_EMPTY if sign == "empty" else ENOUGH)):
-        return (REASONS[sign] if sign else FIRST), sign != "empty"
+        is_expected = others is None or others.looks < SITES or others.share >= NEEDED
+        if is_expected or sign == "empty":
+            return (REASONS[sign] if sign else FIRST), sign != "empty"
+        return (FIRST if is_drawn(url, OFTEN) else None), False
     if row.share >= NEEDED:
         return (REASONS[sign] if sign else SITE), False
     every = SELDOM if row.looks >= ENOUGH else OFTEN
     return (AGAIN if is_drawn(url, every) else None), False
 
 
-def are_mostly_needed(known: Mapping[str, RenderingRow]) -> bool:
+def are_mostly_needed(site: Mapping[str, RenderingRow]) -> bool:
     """Say whether nearly all pages of a site need the browser, by enough looks.
 
     Pages with a sign are looked at more often than others, so they do not speak for those.
     """
-    others = known.get("")
+    others = site.get("")
     if others is not None and others.share < MOST:
         return False
-    looks = sum(row.looks for row in known.values())
-    needed = sum(row.needed for row in known.values())
+    looks = sum(row.looks for row in site.values())
+    needed = sum(row.needed for row in site.values())
     return looks >= (ENOUGH_EMPTY if others is None else ENOUGH) and needed >= MOST * looks
 
 

@@ -30,11 +30,10 @@ from websegment_scrapy.crawl.responses import TOO_LARGE, RenderedResponse
 from websegment_scrapy.exceptions import AnalysisError, NotHtml, StoreError
 from websegment_scrapy.pool import Abandoned
 from websegment_scrapy.store.record import canonical_url, host_of
-from websegment_scrapy.store.rendering import count_look, rendering_of
+from websegment_scrapy.store.rendering import KnownRendering, count_look, rendering_of
 from websegment_scrapy.tasks import needs_browser, signs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
     from scrapy import Request
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from websegment_scrapy.config import Config
-    from websegment_scrapy.store.rendering import RenderingRow
 
 __all__ = ["OnDemandMiddleware"]
 
@@ -117,7 +115,7 @@ class OnDemandMiddleware:
         if any(request.meta.get(f"playwright{name}") for name in _USES):
             return
         known = await self._known(request)
-        mostly = are_mostly_needed(known)
+        mostly = are_mostly_needed(known.site)
         if mostly and (request.method != "GET" or not is_drawn(request.url, OFTEN)):
             self.stats.inc_value("websegment/render/straight")
             _set_reason(request, SITE)
@@ -258,15 +256,15 @@ class OnDemandMiddleware:
         except Abandoned:
             raise self.ending.left(request) from None
 
-    async def _known(self, request: Request) -> Mapping[str, RenderingRow]:
+    async def _known(self, request: Request) -> KnownRendering:
         writer = self.registry.writer
         if writer is None:
-            return {}
+            return KnownRendering({}, {})
         try:
             return await self.ending.unless_left(writer.ask(rendering_of, request.url), request)
         except StoreError as error:
             logger.warning("What is known of %s cannot be read: %s", request.url[:500], error)
-            return {}
+            return KnownRendering({}, {})
 
     def _has_no_browser(self) -> bool:
         renders = self.crawler.get_downloader_middleware(RenderMiddleware)

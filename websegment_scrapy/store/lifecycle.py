@@ -16,7 +16,7 @@ from websegment_scrapy.store.leaving import (
 )
 from websegment_scrapy.store.locks import lock_clusters
 from websegment_scrapy.store.models import KeptPage, Page, Site, SiteRendering, Visit
-from websegment_scrapy.store.rendering import forget_rendering
+from websegment_scrapy.store.rendering import ALL, forget_rendering
 from websegment_scrapy.store.revisits import drop_revisits
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import clear_counts
@@ -135,7 +135,7 @@ def _forget_counts(database: Database) -> None:
         for host in hosts:
             clear_counts(connection, host)
         known = select(SiteRendering.host).where(
-            SiteRendering.host.not_in(select(Page.host).distinct())
+            SiteRendering.host.not_in(select(Page.host).distinct()), SiteRendering.host != ALL
         )
         forget_rendering(connection, connection.execute(known.distinct()).scalars())
 

@@ -3,7 +3,9 @@
 Whenever a page was looked at both ways, as plain HTML and rendered, it is counted for its site and
 for the sign that its plain HTML gave (`page.by_script`): pages of one site without a sign and those
 with little text are of different kinds. With each look the earlier ones count less, so that a site
-that changes its technique is known again after a few.
+that changes its technique is known again after a few. The first looks at all sites are counted
+together as well, for what to expect of a site that is not known: one of each, so that no site can
+say much about others.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.store.store import Store
 
 __all__ = [
+    "KnownRendering",
     "RenderingRow",
     "count_look",
     "forget_rendering",
@@ -36,6 +39,12 @@ __all__ = [
 
 DECAY = 0.8
 """Of the weight that a look has when the next one comes: together they weigh up to 5."""
+
+DECAY_OF_ALL = 0.95
+"""The same for the first looks at all sites, one for each site and sign: up to 20."""
+
+ALL = ""
+"""Stands for the host where all sites are meant."""
 
 
 class RenderingRow(NamedTuple):
@@ -51,6 +60,13 @@ class RenderingRow(NamedTuple):
     def share(self) -> float:
         """The share of those that needed the browser."""
         return self.needed / self.looks
+
+
+class KnownRendering(NamedTuple):
+    """What is known of a site, and of the first looks at all sites, by sign."""
+
+    site: Mapping[str, RenderingRow]
+    everywhere: Mapping[str, RenderingRow]
 
 
 def count_look(store: Store, url: str, sign: str, needed: bool) -> None:
@@ -69,32 +85,31 @@ def count_look(store: Store, url: str, sign: str, needed: bool) -> None:
     """
     database = store.database
     dialect = postgresql if database.is_postgresql else sqlite
-    row = {
-        "host": host_of(canonical_url(url)),
-        "sign": sign,
-        "looks": 1.0,
-        "needed": float(needed),
-        "seen_at": datetime.now(UTC),
-    }
-    new = dialect.insert(SiteRendering).values(row)
+    host = host_of(canonical_url(url))
+
+    def add(to: str, decay: float) -> None:
+        row = RenderingRow(to, sign, 1.0, float(needed), datetime.now(UTC))
+        new = dialect.insert(SiteRendering).values(row._asdict())
+        old = {
+            "looks": decay * SiteRendering.looks + 1,
+            "needed": decay * SiteRendering.needed + new.excluded.needed,
+            "seen_at": new.excluded.seen_at,
+        }
+        connection.execute(new.on_conflict_do_update(index_elements=["host", "sign"], set_=old))
+
     with database.write() as connection:
-        connection.execute(
-            new.on_conflict_do_update(
-                index_elements=["host", "sign"],
-                set_={
-                    "looks": DECAY * SiteRendering.looks + 1,
-                    "needed": DECAY * SiteRendering.needed + new.excluded.needed,
-                    "seen_at": new.excluded.seen_at,
-                },
-            )
-        )
+        is_first = all(row.sign != sign for row in rendering_rows(connection, host))
+        add(host, DECAY)
+        if is_first:
+            add(ALL, DECAY_OF_ALL)
 
 
-def rendering_of(store: Store, url: str) -> Mapping[str, RenderingRow]:
-    """Return what is known of the site of a URL, by the sign."""
+def rendering_of(store: Store, url: str) -> KnownRendering:
+    """Return what is known of the site of a URL, and of all sites."""
     with store.database.read() as connection:
-        rows = rendering_rows(connection, host_of(canonical_url(url)))
-    return {row.sign: row for row in rows}
+        site = rendering_rows(connection, host_of(canonical_url(url)))
+        everywhere = rendering_rows(connection, ALL)
+    return KnownRendering({row.sign: row for row in site}, {row.sign: row for row in everywhere})
 
 
 def rendering_rows(connection: Connection, host: str) -> list[RenderingRow]:
