@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from websegment_scrapy.bench.hostile import COLUMNS, Plan, one_by_one, soak
 from websegment_scrapy.bench.hostile_kinds import chosen_kinds
-from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.arguments import add_format, at_least
 from websegment_scrapy.cli.output import open_output, write_rows
-from websegment_scrapy.exceptions import ConfigError
 
 if TYPE_CHECKING:
     import argparse
@@ -80,9 +79,8 @@ def add_hostile(what: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run_hostile(args: argparse.Namespace) -> int:
     """Run the crawls and write a row for each condition; return 1 when one failed."""
-    for name in ("normal", "hostile"):
-        if getattr(args, name) < 1:
-            raise ConfigError(f"--{name} is {getattr(args, name)}: it takes at least 1")
+    at_least(args, "normal", 1)
+    at_least(args, "hostile", 1)
     kinds = chosen_kinds(args.kinds)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_orderly_end())

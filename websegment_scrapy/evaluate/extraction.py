@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from websegment_scrapy.evaluate.methods import RIVALS, is_installed
+from websegment_scrapy.evaluate.methods import RIVALS
 from websegment_scrapy.extraction import extract
 from websegment_scrapy.measure.metrics import paired_bootstrap, word_f1
 from websegment_scrapy.measure.report import silent, text_table
+from websegment_scrapy.measure.rivals import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
