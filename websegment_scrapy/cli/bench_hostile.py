@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-__all__ = ["add_hostile", "run_hostile"]
+__all__ = ["add_hostile", "orderly_end", "run_hostile"]
 
 LIMIT_SECONDS = 3600.0
 EACH_SECONDS = 120.0
@@ -83,7 +83,7 @@ def run_hostile(args: argparse.Namespace) -> int:
     at_least(args, "hostile", 1)
     kinds = chosen_kinds(args.kinds)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_orderly_end())
+        stack.enter_context(orderly_end())
         folder = args.keep or stack.enter_context(
             tempfile.TemporaryDirectory(prefix="websegment-bench-", ignore_cleanup_errors=True)
         )
@@ -109,7 +109,7 @@ def run_hostile(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[None]:
     """Let SIGTERM end the crawls too: they are in sessions of their own."""
 
     def leave(number: int, _frame: object) -> None:
