@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,11 +28,7 @@ __all__ = ["SCRIPTED", "MixedPage", "by_script", "made_mix", "real_mix"]
 SCRIPTED = 0.2
 """Share of the pages that are built by script."""
 
-_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
-_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
-_FRAMES = re.compile(r"<frameset\b", re.IGNORECASE)
-_BODY_END = "</body"
-_MARK = "\ufeff"
+_MARK = "\ufeff".encode()
 """The byte order mark, which says UTF-8 louder than anything else in the document."""
 
 
@@ -64,18 +59,20 @@ class MixedPage:
     files: str | None = None
 
 
-def by_script(html: str) -> str:
+def by_script(html: str) -> bytes:
     """Return a document whose body is written by a script, with the same content in the end."""
-    start = _BODY.search(html) or _HEAD_END.search(html)
-    at = 0 if start is None else start.end()
-    end = html.lower().rfind(_BODY_END)
-    content = html[at : end if end > at else len(html)]
-    told = json.dumps(content).replace("<", "\\u003c")
+    data = html.removeprefix("\ufeff").encode("utf-8", "replace")
+    lowered = data.lower()  # of bytes: as long as before
+    start = max(lowered.find(b"<body"), lowered.find(b"</head"))
+    at = lowered.find(b">", start) + 1 if start >= 0 else 0
+    end = lowered.rfind(b"</body")
+    end = end if end > at else len(data)
+    told = json.dumps(data[at:end].decode()).replace("<", "\\u003c")
     script = (
         '<div id="root"></div><script>document.addEventListener("DOMContentLoaded", () => {'
         f'document.getElementById("root").innerHTML = {told};}});</script>'
     )
-    return f"{_MARK}{html[:at].removeprefix(_MARK)}{script}{html[at + len(content) :]}"
+    return _MARK + data[:at] + script.encode() + data[end:]
 
 
 def made_mix(count: int, seed: int) -> list[MixedPage]:
@@ -84,7 +81,7 @@ def made_mix(count: int, seed: int) -> list[MixedPage]:
     found = []
     for page in made_pages(count, seed):
         scripted = chooser.random() < SCRIPTED
-        body = (by_script(page.html) if scripted else page.html).encode()
+        body = by_script(page.html) if scripted else page.html.encode()
         found.append(MixedPage(page.site, page.path, body, page.text, scripted, page.copy_of))
     return found
 
@@ -113,8 +110,8 @@ def real_mix(sites: Sequence[CrawledSite], count: int, seed: int) -> list[MixedP
         names = (site.name, f"{site.name}-mirror") if is_copied else (site.name,)
         original = len(found)
         for number, name in enumerate(names):
-            scripted = chooser.random() < SCRIPTED and not _FRAMES.search(html)
-            sent = by_script(html).encode("utf-8", "replace") if scripted else body
+            scripted = chooser.random() < SCRIPTED and b"<frameset" not in body.lower()
+            sent = by_script(html) if scripted else body
             copy_of = original if number else None
             found.append(MixedPage(name, path, sent, text, scripted, copy_of, str(site.folder)))
     return found

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,8 +99,7 @@ def time_crawl(variant: str, urls: Sequence[str], folder: Path) -> TimedCrawl:
             f"the crawl {variant!r} ended with status {process.returncode}: {' '.join(told)[:300]}"
         )
     found = json.loads(result.read_text())
-    children = max(0.0, used - found["own"])
-    return TimedCrawl(**found, children=children, peaks=watch.peaks)
+    return TimedCrawl(**found, own=used - found["children"], peaks=watch.peaks)
 
 
 def _follow(process: subprocess.Popen[bytes], watch: Watch, variant: str) -> float:
@@ -114,7 +112,8 @@ def _follow(process: subprocess.Popen[bytes], watch: Watch, variant: str) -> flo
             return used.ru_utime + used.ru_stime
         if time.monotonic() - began > LIMIT_SECONDS:
             raise CrawlFailed(
-                f"the crawl {variant!r} was ended after {LIMIT_SECONDS:.0f} s: give it fewer --pages"
+                f"the crawl {variant!r} was ended after {LIMIT_SECONDS:.0f} s: "
+                "give it fewer --pages"
             )
         watch.sample()
         time.sleep(SAMPLE_SECONDS)
@@ -158,20 +157,18 @@ def main() -> None:
     process.crawl(crawler, urls=order["urls"])
     process.start()
     seconds = time.monotonic() - began
-    used = resource.getrusage(resource.RUSAGE_SELF)
+    # the driver waits for the browser, and the crawl for the driver: all of them are counted
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     stats = crawler.stats.get_stats() if crawler.stats else {}
     rendered = stats.get("websegment/render/pages", 0) or stats.get("playwright/page_count", 0)
     found = {
         "seconds": seconds,
-        "own": used.ru_utime + used.ru_stime,
+        "children": used.ru_utime + used.ru_stime,
         "lag": stats.get("bench/lag_p99", 0.0),
         "rendered": rendered,
         "items": collect.items,
     }
-    partial = spec.with_name("result.making")
-    partial.write_text(json.dumps(found))
-    with suppress(OSError):
-        partial.rename(spec.with_name("result.json"))
+    spec.with_name("result.json").write_text(json.dumps(found))
 
 
 class _Given:
