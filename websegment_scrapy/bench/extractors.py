@@ -113,7 +113,7 @@ class Extractor:
             raise ExtractorFailed(f"{self.method} has not answered for {LIMIT_SECONDS:.0f} s")
         try:
             answer = self._pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             self._process.join()
             raise ExtractorFailed(
                 f"the process of {self.method} ended with status {self._process.exitcode}"

@@ -62,14 +62,18 @@ def made_pages(count: int, seed: int = 1) -> list[MadePage]:
 
 
 def page_of_nodes(nodes: int, seed: int = 1) -> str:
-    """Return a page with about so many elements and texts: at least ten, and at most 3 % more."""
+    """Return a page with about so many elements and texts, at least ten."""
     chooser = random.Random(f"nodes {seed} {nodes}")
     words = sentence(chooser)
     start = f"<html><head><title>{words[:40]}</title></head><body><h1>{words[:40]}</h1>"
-    made, body = 4, []  # html, body and the heading with its text; heads are not counted
+    made, body = 6, []  # html, head, title, body, and the heading with its text
     while made + 2 <= nodes:
-        left = nodes - made
-        if left < 60:
+        if nodes < 60:
+            body.append(f"<p>{sentence(chooser)}</p>")
+            made += 2
+            continue
+        made += len(body) % 6 == 0  # a section begins
+        if nodes - made < 40:
             body.append(f"<p>{sentence(chooser)}</p>")
             made += 2
             continue
@@ -90,7 +94,7 @@ def page_of_nodes(nodes: int, seed: int = 1) -> str:
             body.append(f"<div class=story><h2>{sentence(chooser)[:40]}</h2>{texts}</div>")
             made += 3 + 2 * 5
     sections = ["".join(body[at : at + 6]) for at in range(0, len(body), 6)]
-    inner = "".join(f"<div>{section}</div>" for section in sections) if made > 60 else sections
+    inner = "".join(f"<div>{section}</div>" for section in sections) if nodes >= 60 else sections
     return f"{start}{''.join(inner)}</body></html>"
 
 
