@@ -320,13 +320,13 @@ def test_crawl_renders_saved_pages_and_finds_what_scripts_write(
 ) -> None:
     folder, found = saved_sites(tmp_path / "saved", 12), tmp_path / "found.json"
     names = ("playwright", "always")
-    options = ("--pages", "10", "--rounds", "1", "--json", str(found))
+    options = ("--pages", "10", "--rounds", "1", "--seed", "2", "--json", str(found))
     assert run("crawl", str(folder), *options, "--variants", *names) == 0
     result = json.loads(found.read_text())
     bare, ours = result["costs"]
     assert bare["rendered"] == ours["rendered"] == 10
     assert min(bare["browser_mib"], ours["browser_mib"]) > 50
-    assert result["scripted"] > 0
+    assert min(result["scripted"], result["planted"]) > 0
     assert ours["lost"] == 0
     assert ours["f1"] > 0.95
     assert ours["duplicates"] == result["planted"]
@@ -402,7 +402,7 @@ NEVER_TO_SCRAPY, NEVER_TO_PIPELINE = 8.0, 3.0
 
 @pytest.mark.slow
 def test_a_crawl_costs_less_than_twice_what_it_did(tmp_path: Path) -> None:
-    mix = [page for page in made_mix(80, seed=5) if not page.scripted]
+    mix = [page for page in made_mix(60, seed=5) if not page.scripted]
     sites: dict[str, dict[str, bytes]] = {}
     for page in mix:
         sites.setdefault(page.site, {})[page.path] = page.body
