@@ -82,7 +82,7 @@ def curves(
     def place(value: float, ends: tuple[int, int], start: float, stop: float) -> float:
         return start + (math.log10(value) - ends[0]) / (ends[1] - ends[0]) * (stop - start)
 
-    marks = [_text(10, 22, title, weight="bold")]
+    marks = [_text(10, 22, f"{title}, {along}", weight="bold")]
     for power in range(x_ends[0], x_ends[1] + 1):
         x = place(10.0**power, x_ends, left, right)
         marks.append(_rule(f"M{x:.1f} {top}V{bottom}"))
@@ -105,7 +105,6 @@ def curves(
         )
         marks.append(_text(right + 35, y, name))
     marks.append(_text((left + right) / 2, bottom + 34, across, anchor="middle"))
-    marks.append(_text(left - 50, top - 6, along))
     return Drawing("".join(marks), max(PLOT, top + 30 + len(lines) * 15) + 10)
 
 
