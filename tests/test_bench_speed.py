@@ -302,6 +302,11 @@ def test_crawl_measures_the_same_pages_in_every_way(
         assert cost["crawler_mib"] > 30
         assert cost["browser_mib"] == 0
     assert costs["scrapy"]["f1"] is None
+    # a pair of which a script builds one page cannot be found without a browser
+    mix = made_mix(16, 1)
+    seen = [page for page in mix if page.copy_of is not None and not page.scripted]
+    seen = [page for page in seen if not mix[page.copy_of].scripted]
+    assert costs["never"]["duplicates"] == len(seen) <= result["planted"]
     assert costs["never"]["lost"] == result["scripted"] > 0
     assert costs["never"]["children_ms"]["median"] > 0
     assert "never to scrapy" in result["ratios"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
+from w3lib.url import canonicalize_url
 
 from websegment_scrapy.bench import charts
 from websegment_scrapy.bench.serving import serving, write_pages
@@ -240,10 +241,19 @@ def _cost(
     if reference is not None and variant in ours():
         both = [word_f1(text(reference, url), text(first, url)) for url in urls]
         known["f1_always"] = float(np.mean(both))
-    known["duplicates"] = sum(
-        any(first.get(urls[each], {}).get("is_duplicate") for each in pair) for pair in pairs
-    )
+    known["duplicates"] = sum(_are_alike(first, urls[one], urls[other]) for one, other in pairs)
     return CrawlCost(**known)
+
+
+def _are_alike(items: dict[str, dict[str, Any]], one: str, other: str) -> bool:
+    """Tell whether a crawl found two pages to have the same text, which must not be none."""
+    both = [items.get(url, {"text": "", "like": []}) for url in (one, other)]
+    if not all(item["text"] for item in both):
+        return False
+    first, second = (
+        {canonicalize_url(url), *item["like"]} for url, item in zip((one, other), both, strict=True)
+    )
+    return not first.isdisjoint(second)
 
 
 _HEADER = (

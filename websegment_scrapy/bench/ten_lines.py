@@ -31,11 +31,11 @@ class Pages(scrapy.Spider):
     async def start(self) -> AsyncIterator[Any]:
         """Ask for every page, in the order given."""
         for url in self.urls:
-            yield scrapy.Request(url, dont_filter=True, meta=dict(self.meta))
+            yield scrapy.Request(url, dont_filter=True, meta={**self.meta, "asked": url})
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """Yield the page's address, and its document if that is wanted."""
-        item = {"url": response.url}
+        """Yield the page's address and what it was asked for at; its document if that is wanted."""
+        item = {"url": response.url, "asked": response.meta["asked"]}
         if self.with_html and isinstance(response, TextResponse):
             item["html"] = response.text
         yield item

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from w3lib.url import canonicalize_url
+
 from websegment_scrapy.bench.hostile_watch import MARK, Peaks, Watch
 from websegment_scrapy.bench.variants import settings_of, spider_of
 from websegment_scrapy.exceptions import WebsegmentError
@@ -55,7 +57,7 @@ class TimedCrawl:
     rendered
         Pages that were rendered.
     items
-        Of each page ``text``, ``is_duplicate`` and ``rendered``, as far as the crawl knows them.
+        Of each page ``text``, and ``like``: the addresses of pages that have it too.
     """
 
     seconds: float
@@ -126,17 +128,17 @@ class Collect:
         self.items: dict[str, dict[str, Any]] = {}
 
     def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Keep the text, and whether another page has it."""
+        """Keep the text, and which pages have it too."""
         ours = item.get("websegment")
         if ours is not None:
             kept = {
                 "text": ours.get("main_text"),
-                "is_duplicate": ours.get("decision") == "duplicate",
-                "rendered": ours.get("rendered"),
+                "like": [ours.get("duplicate_of"), ours.get("representative")],
             }
         else:
-            kept = {"text": item.get("text"), "is_duplicate": bool(item.get("duplicates"))}
-        self.items[item["url"]] = kept
+            kept = {"text": item.get("text"), "like": item.get("duplicates", ())}
+        kept["like"] = [canonicalize_url(url) for url in kept["like"] if url]
+        self.items[item["asked"]] = kept
         return item
 
 
