@@ -13,7 +13,7 @@ from websegment_scrapy import analyze, extract
 from websegment_scrapy.bench import variants
 from websegment_scrapy.bench.clock import STAGES
 from websegment_scrapy.bench.extractors import Extractor, ExtractorFailed
-from websegment_scrapy.bench.growth import fitted_exponent
+from websegment_scrapy.bench.growth import fitted_exponent, steepest_exponent
 from websegment_scrapy.bench.made_pages import made_pages, page_of_nodes
 from websegment_scrapy.bench.mix import by_script, made_mix, real_mix
 from websegment_scrapy.bench.serving import serving, write_pages
@@ -256,6 +256,9 @@ def test_exponents_are_those_of_the_sizes_where_growth_is_seen() -> None:
     square = {size: 1e-4 * size**2 for size in (300, 1000, 3000)}
     assert fitted_exponent({10: 5.0, 100: 5.0, **square}) == pytest.approx(2)
     assert fitted_exponent({10: 5.0, 300: 6.0}) is None
+    bent = {10: 0.1, 300: 1.0, 1000: 1.0, 1500: 9.0, 3000: 9.0, 9000: 9.0}
+    assert steepest_exponent(bent) == pytest.approx(2)
+    assert steepest_exponent({10: 5.0, 300: 6.0}) is None
 
 
 def test_a_spread_has_its_quartiles() -> None:

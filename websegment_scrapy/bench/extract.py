@@ -130,9 +130,12 @@ class ExtractBench:
                 f"{row.milliseconds[size]:.1f}" if size in row.milliseconds else "–"
                 for size in sizes
             ]
-            grows = "" if row.exponent is None else f"n^{row.exponent:.2f}"
-            rows.append((row.method, *cells, grows))
-        return text_table(("method", *(f"{size:,}" for size in sizes), "grows as"), rows)
+            grows = [
+                "" if each is None else f"n^{each:.2f}" for each in (row.exponent, row.steepest)
+            ]
+            rows.append((row.method, *cells, *grows))
+        header = ("method", *(f"{size:,}" for size in sizes), "grows as", "at most")
+        return text_table(header, rows)
 
     def picture(self) -> str:
         """Return the results as SVG."""

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.bench.extractors import Extractor
 
-__all__ = ["SIZES", "Growth", "fitted_exponent", "measure_growth"]
+__all__ = ["SIZES", "Growth", "fitted_exponent", "measure_growth", "steepest_exponent"]
 
 SIZES = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 50_000)
 """Elements and texts of the pages."""
 
 FITTED_FROM = 300
 """Below, what every page costs hides how the cost grows."""
+
+FAR = 2.5
 
 PATIENCE_SECONDS = 60.0
 """A size that would take longer than that, by what the one before took, is left out."""
@@ -36,11 +38,15 @@ class Growth:
     exponent
         ``a`` of the ``c·n^a`` that fits best from `FITTED_FROM` nodes on; ``None`` where fewer than
         two sizes are that large.
+    steepest
+        The same between a size and the next that is at least `FAR` times as large, where it is
+        greatest: one line through all may hide a bend.
     """
 
     method: str
     milliseconds: dict[int, float]
     exponent: float | None
+    steepest: float | None
 
 
 def fitted_exponent(milliseconds: Mapping[int, float]) -> float | None:
@@ -50,6 +56,17 @@ def fitted_exponent(milliseconds: Mapping[int, float]) -> float | None:
         return None
     sizes, spent = np.array(points, dtype=float).T
     return float(np.polyfit(np.log(sizes), np.log(np.maximum(spent, 1e-3)), 1)[0])
+
+
+def steepest_exponent(milliseconds: Mapping[int, float]) -> float | None:
+    """Return the greatest slope between two sizes that are far enough from each other."""
+    found = []
+    for size, spent in milliseconds.items():
+        larger = [other for other in milliseconds if other >= FAR * size >= FAR * FITTED_FROM]
+        if larger:
+            ratio = max(milliseconds[min(larger)], 1e-3) / max(spent, 1e-3)
+            found.append(float(np.log(ratio) / np.log(min(larger) / size)))
+    return max(found, default=None)
 
 
 def measure_growth(extractor: Extractor, sizes: Sequence[int], seed: int) -> Iterator[Growth]:
@@ -67,4 +84,5 @@ def measure_growth(extractor: Extractor, sizes: Sequence[int], seed: int) -> Ite
         if following and spent / 1000 * (following[0] / size) ** 1.5 > PATIENCE_SECONDS:
             break
     for name, milliseconds in found.items():
-        yield Growth(name, milliseconds, fitted_exponent(milliseconds))
+        exponents = fitted_exponent(milliseconds), steepest_exponent(milliseconds)
+        yield Growth(name, milliseconds, *exponents)
