@@ -70,6 +70,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of browsers that go away in the middle of an answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def _inside(folder: Path, path: str) -> Path | None:
     """Return a file of a folder, none that is outside of it."""
     place = (folder / path).resolve()
@@ -83,8 +92,7 @@ def main() -> None:
     for number, (site, folders) in enumerate(sites.items()):
         places = tuple(Path(folder).resolve() for folder in folders)
         address = f"127.0.{number // 250}.{number % 250 + 2}"
-        server = ThreadingHTTPServer((address, 0), type("Site", (_Handler,), {"folders": places}))
-        server.daemon_threads = True
+        server = _Server((address, 0), type("Site", (_Handler,), {"folders": places}))
         Thread(target=server.serve_forever, daemon=True).start()
         origins[site] = f"http://{address}:{server.server_port}"
     print(json.dumps(origins), flush=True)
