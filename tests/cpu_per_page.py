@@ -23,18 +23,16 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
-import scrapy
-from scrapy.http import Response, TextResponse
-
+from websegment_scrapy.bench.serving import serving as served
+from websegment_scrapy.bench.serving import write_pages
+from websegment_scrapy.bench.ten_lines import Pages, PagesWithHtml, TrafilaturaAndDatasketch
 from websegment_scrapy.measure.datasets import data_directory
 
 __all__ = ["KINDS", "cpu_seconds", "main", "serving", "site_pages"]
@@ -42,55 +40,6 @@ __all__ = ["KINDS", "cpu_seconds", "main", "serving", "site_pages"]
 KINDS = ("bare", "rival", "ours", "text")
 PAGES, ROUNDS, SEED = 540, 5, 1
 SETTINGS: dict[str, Any] = {"TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "CRITICAL"}
-SIMILARITY, SHINGLE = 0.7, 6
-
-
-class Pages(scrapy.Spider):
-    """One item for every URL."""
-
-    name = "pages"
-    with_html = False
-
-    def __init__(self, urls: list[str], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.urls = urls
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.urls:
-            yield scrapy.Request(url, dont_filter=True)
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        item = {"url": response.url}
-        if self.with_html and isinstance(response, TextResponse):
-            item["html"] = response.text
-        yield item
-
-
-class PagesWithHtml(Pages):
-    """The same with the document on the item."""
-
-    with_html = True
-
-
-class TrafilaturaAndDatasketch:
-    """What a user writes: the main text, and whether another page has it."""
-
-    def __init__(self) -> None:
-        from datasketch import MinHash, MinHashLSH
-        from trafilatura import extract
-
-        self.extract, self.sketch = extract, MinHash
-        self.index = MinHashLSH(threshold=SIMILARITY, num_perm=128)
-
-    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        text = item["text"] = self.extract(item.pop("html")) or ""
-        words = text.lower().split()
-        shingles = {" ".join(words[at : at + SHINGLE]) for at in range(len(words) - SHINGLE + 1)}
-        sketch = self.sketch(num_perm=128)
-        sketch.update_batch([shingle.encode() for shingle in shingles])
-        item["duplicates"] = self.index.query(sketch)
-        self.index.insert(item["url"], sketch)
-        return item
 
 
 def site_pages(archive: Path, count: int, seed: int) -> dict[str, dict[str, bytes]]:
@@ -115,53 +64,11 @@ def site_pages(archive: Path, count: int, seed: int) -> dict[str, dict[str, byte
     return chosen
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    pages: dict[str, bytes]
-
-    def do_GET(self) -> None:
-        body = self.pages.get(unquote(self.path))
-        self.send_response(404 if body is None else 200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body or b"")))
-        self.end_headers()
-        self.wfile.write(body or b"")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def _serve(folder: Path) -> None:
-    """Serve each folder's pages on a loopback address of its own until standard input ends."""
-    addresses = {}
-    for number, home in enumerate(sorted(folder.iterdir())):
-        pages = {f"/{path.relative_to(home)}": path.read_bytes() for path in home.rglob("*.html")}
-        handler = type("Handler", (_Handler,), {"pages": pages})
-        server = ThreadingHTTPServer((f"127.0.0.{number + 2}", 0), handler)
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, daemon=True).start()
-        addresses[home.name] = f"http://127.0.0.{number + 2}:{server.server_port}"
-    print(json.dumps(addresses), flush=True)
-    sys.stdin.read()
-
-
 @contextmanager
 def serving(sites: dict[str, dict[str, bytes]], folder: Path) -> Iterator[list[str]]:
     """Serve sites from another process; give the URLs of their pages."""
-    for site, pages in sites.items():
-        for path, body in pages.items():
-            place = folder / "sites" / site / path.lstrip("/")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(body)
-    command = [sys.executable, "-m", "tests.cpu_per_page", "--serve", str(folder / "sites")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        addresses = json.loads(server.stdout.readline())
-        try:
-            yield [addresses[site] + quote(path) for site, pages in sites.items() for path in pages]
-        finally:
-            server.stdin.close()
+    with served(write_pages(sites, folder / "sites"), folder / "sites.json") as origins:
+        yield [origins[site] + quote(path) for site, pages in sites.items() for path in pages]
 
 
 def _crawl(kind: str, spec: Path) -> None:
@@ -210,11 +117,8 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=PAGES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--crawl", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.serve:
-        return _serve(arguments.serve)
     if arguments.crawl:
         return _crawl(arguments.crawl[0], Path(arguments.crawl[1]))
     if "rival" in arguments.kinds and find_spec("trafilatura") is None:

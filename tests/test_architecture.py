@@ -56,7 +56,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluate": {
         "exceptions", "config", *CORE, "judging", "extraction", "pool", "store", "measure", "learn",
     },
-    "bench": {"exceptions", "items", "config", "dedup", "store"},
+    "bench": {
+        "exceptions", "items", "config", *CORE, "analysis", "extraction", "store", "crawl",
+        "measure",
+    },
     "view": {
         "exceptions", "printable", "config", *CORE, "analysis", "explanation", "pool", "store",
     },

@@ -28,6 +28,7 @@ from websegment_scrapy.measure.datasets import (
     neardup_pairs,
 )
 from websegment_scrapy.measure.report import text_table
+from websegment_scrapy.measure.rivals import Rival
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.pool import AnalysisPool
 
@@ -305,7 +306,8 @@ def test_sitelevel_takes_away_what_a_site_of_the_set_repeats() -> None:
 def test_extractors_that_are_not_installed_have_a_row_that_says_so(
     data: Path, pool: AnalysisPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(methods.RIVALS, "no_such_extractor", methods.full_text)
+    absent = Rival("no_such_extractor", "no_such_extractor", lambda: methods.full_text)
+    monkeypatch.setitem(methods.RIVALS, "no_such_extractor", absent)
     pairs = list(neardup_pairs(data, "lyrics_dev"))
     result = evaluate_dedup(
         "lyrics_dev", neardup_pages(data, "lyrics_dev"), pairs, ["justrules"], pool

@@ -161,7 +161,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
                 "DEFAULT_REQUEST_HEADERS": {"X-Api-Key": KEY, "Authorization": f"Basic {KEY}"},
                 "RETRY_ENABLED": False,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
-                "EXTENSIONS": {"tests.monitors.LoopLag": 1},
+                "EXTENSIONS": {"websegment_scrapy.bench.loop_lag.LoopLag": 1},
                 "HTTPCACHE_ENABLED": True,
                 "HTTPCACHE_DIR": str(folder / "cache"),
             },
@@ -248,7 +248,7 @@ def test_nothing_holds_the_event_loop(crawled):
     for path in ("/comments", "/doctypes"):
         assert item(crawled, path)["words"] >= 40
     assert any(each["url"].endswith("/attributes") for each in crawled["done"].items)
-    assert crawled["done"].stats["test/lag_p99"] < 0.25, "many of these pages on a busy machine"
+    assert crawled["done"].stats["bench/lag_p99"] < 0.25, "many of these pages on a busy machine"
 
 
 def test_a_download_ends_with_its_page(crawled):

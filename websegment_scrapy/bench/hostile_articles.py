@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Article", "article"]
+__all__ = ["Article", "article", "sentence"]
 
 SCRIPTED_EVERY = 10
 PARAGRAPHS = 6
@@ -57,7 +57,7 @@ def article(number: int, origin: str) -> Article:
     chooser = random.Random(f"article {number}")
     title = f"The {chooser.choice(_ADJECTIVES)} {chooser.choice(_NOUNS)} of case {number}"
     paragraphs = tuple(
-        " ".join(_sentence(chooser) for _ in range(SENTENCES)) for _ in range(PARAGRAPHS)
+        " ".join(sentence(chooser) for _ in range(SENTENCES)) for _ in range(PARAGRAPHS)
     )
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
     if number % SCRIPTED_EVERY == SCRIPTED_EVERY - 1:
@@ -79,7 +79,9 @@ def article(number: int, origin: str) -> Article:
     return Article(f"{origin}/news/{number}.html", title, paragraphs, html)
 
 
-def _sentence(chooser: random.Random) -> str:
+def sentence(chooser: random.Random) -> str:
+    """Return a sentence of some twenty words."""
+
     def thing() -> str:
         return f"the {chooser.choice(_ADJECTIVES)} {chooser.choice(_NOUNS)}"
 

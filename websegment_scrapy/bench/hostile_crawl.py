@@ -7,10 +7,8 @@ survive a kill.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 
 from websegment_scrapy.bench.hostile_web import key_of
+from websegment_scrapy.bench.loop_lag import LoopLag
 from websegment_scrapy.config import PREFIX, Config
 from websegment_scrapy.items import WebPage
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-__all__ = ["HostileSpider", "LoopLag", "WriteItems"]
+__all__ = ["HostileSpider", "WriteItems"]
 
 BODY_BYTES = 50_000
 """Of a response's body on its item, so that what it carries is looked through too."""
@@ -115,44 +114,6 @@ class WriteItems:
         self.file.write(json.dumps(written | {"websegment": result}, default=str) + "\n")
         self.file.flush()
         return item
-
-
-class LoopLag:
-    """How late the event loop is when something should happen every 10 ms."""
-
-    INTERVAL = 0.01
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.lags: list[float] = []
-        self.task: asyncio.Task[None] | None = None
-        self.stats = crawler.stats
-        crawler.signals.connect(self.start, signals.spider_opened)
-        crawler.signals.connect(self.stop, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the extension."""
-        return cls(crawler)
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self.task = asyncio.get_running_loop().create_task(self.watch())
-
-    async def watch(self) -> None:
-        """Sleep, and note by how much that was too long."""
-        while True:
-            before = time.perf_counter()
-            await asyncio.sleep(self.INTERVAL)
-            self.lags.append(time.perf_counter() - before - self.INTERVAL)
-
-    def stop(self) -> None:
-        """Write down the 99th percentile and the worst."""
-        if self.task is not None:
-            self.task.cancel()
-        if self.lags and self.stats is not None:
-            self.lags.sort()
-            self.stats.set_value("bench/lag_p99", self.lags[int(len(self.lags) * 0.99)])
-            self.stats.set_value("bench/lag_max", self.lags[-1])
 
 
 def known_settings(settings: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["MARK", "Peaks", "Watch"]
+__all__ = ["MARK", "Peaks", "Watch", "memory_of"]
 
 MARK = "WEBSEGMENT_BENCH_MARK"
 """The environment variable by which the processes of a crawl are known."""
@@ -66,11 +66,11 @@ class Watch:
         browser: list[int] = []
         for pid, name in self._running(table):
             if pid == self.root:
-                self.peaks.crawler = max(self.peaks.crawler, _status(pid, "VmHWM"))
+                self.peaks.crawler = max(self.peaks.crawler, memory_of(pid, "VmHWM"))
             elif name.startswith(_BROWSERS):
                 browser.append(pid)
             elif name.startswith(_PYTHONS):
-                workers += _status(pid, "VmRSS")
+                workers += memory_of(pid, "VmRSS")
         self.peaks.workers = max(self.peaks.workers, workers)
         if time.monotonic() - self._looked > BROWSER_SECONDS:
             self._looked = time.monotonic()
@@ -147,7 +147,7 @@ def _processes() -> _Table:
     return found
 
 
-def _status(pid: int, name: str) -> float:
+def memory_of(pid: int, name: str) -> float:
     """Return a figure of ``/proc/PID/status`` in MiB."""
     with suppress(OSError, ValueError, IndexError):
         for line in (_PROC / str(pid) / "status").read_text(errors="replace").splitlines():
@@ -172,4 +172,4 @@ def _shared_out(pid: int) -> float:
         for line in (_PROC / str(pid) / "smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) / 1024
-    return _status(pid, "VmRSS")
+    return memory_of(pid, "VmRSS")

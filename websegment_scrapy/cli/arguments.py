@@ -16,12 +16,14 @@ __all__ = [
     "add_json",
     "add_limit",
     "add_output",
+    "add_plot",
     "add_quiet",
     "add_raw_csv",
     "add_render",
     "add_site_rules",
     "add_snapshots",
     "add_workers",
+    "at_least",
     "check_limit",
 ]
 
@@ -59,6 +61,17 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write all results here as JSON; - for standard output"
     )
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plot``, the file for a picture of the results."""
+    parser.add_argument("--plot", metavar="FILE", help="draw the results here, as SVG")
+
+
+def at_least(args: argparse.Namespace, name: str, least: int) -> None:
+    """Refuse a number that is too small."""
+    if getattr(args, name) < least:
+        raise ConfigError(f"--{name} is {getattr(args, name)}: it takes at least {least}")
 
 
 def add_render(parser: argparse.ArgumentParser, *, default: bool) -> None:

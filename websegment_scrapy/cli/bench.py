@@ -1,4 +1,4 @@
-"""``websegment bench``: what decisions cost on this machine."""
+"""``websegment bench``: what decisions, pages and crawls cost on this machine."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from websegment_scrapy.bench.simultaneous import simultaneous
 from websegment_scrapy.bench.store import answers, measure, stored_bytes
 from websegment_scrapy.bench.synthetic import SyntheticPages
 from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.bench_crawl import add_crawl
+from websegment_scrapy.cli.bench_extract import add_extract
 from websegment_scrapy.cli.bench_hostile import add_hostile
 from websegment_scrapy.cli.output import open_output, write_rows
 from websegment_scrapy.crawl.writer import BATCH
@@ -121,6 +123,8 @@ def add_parser(
     add_format(proofs)
     proofs.set_defaults(run=run_torture)
     add_hostile(what)
+    add_extract(what)
+    add_crawl(what)
 
 
 def run_store(args: argparse.Namespace) -> int:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from websegment_scrapy.bench.hostile import COLUMNS, Plan, one_by_one, soak
 from websegment_scrapy.bench.hostile_kinds import chosen_kinds
-from websegment_scrapy.cli.arguments import add_format
+from websegment_scrapy.cli.arguments import add_format, at_least
 from websegment_scrapy.cli.output import open_output, write_rows
-from websegment_scrapy.exceptions import ConfigError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-__all__ = ["add_hostile", "run_hostile"]
+__all__ = ["add_hostile", "orderly_end", "run_hostile"]
 
 LIMIT_SECONDS = 3600.0
 EACH_SECONDS = 120.0
@@ -80,12 +79,11 @@ def add_hostile(what: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run_hostile(args: argparse.Namespace) -> int:
     """Run the crawls and write a row for each condition; return 1 when one failed."""
-    for name in ("normal", "hostile"):
-        if getattr(args, name) < 1:
-            raise ConfigError(f"--{name} is {getattr(args, name)}: it takes at least 1")
+    at_least(args, "normal", 1)
+    at_least(args, "hostile", 1)
     kinds = chosen_kinds(args.kinds)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_orderly_end())
+        stack.enter_context(orderly_end())
         folder = args.keep or stack.enter_context(
             tempfile.TemporaryDirectory(prefix="websegment-bench-", ignore_cleanup_errors=True)
         )
@@ -111,7 +109,7 @@ def run_hostile(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[None]:
     """Let SIGTERM end the crawls too: they are in sessions of their own."""
 
     def leave(number: int, _frame: object) -> None:

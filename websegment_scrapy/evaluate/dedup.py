@@ -24,7 +24,6 @@ from websegment_scrapy.evaluate.methods import (
     SITELEVEL,
     TEMPLATES,
     WITH_SITE,
-    is_installed,
     text_method,
 )
 from websegment_scrapy.evaluate.published import DEDUP
@@ -32,6 +31,7 @@ from websegment_scrapy.evaluate.smallest import HASH_FUNCTIONS, by_hash_function
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.measure.datasets import DataError
 from websegment_scrapy.measure.report import listed, silent, text_table
+from websegment_scrapy.measure.rivals import is_installed
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.segment.registry import get_engine
 from websegment_scrapy.store.record import host_of

@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from websegment_scrapy.evaluate.methods import RIVALS, is_installed
+from websegment_scrapy.evaluate.methods import RIVALS
 from websegment_scrapy.extraction import extract
 from websegment_scrapy.measure.metrics import paired_bootstrap, word_f1
 from websegment_scrapy.measure.report import silent, text_table
+from websegment_scrapy.measure.rivals import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,6 +159,7 @@ def evaluate_extraction(
         Shows how far it is.
     """
     rivals = [rival for rival in RIVALS if is_installed(rival)]
+    functions = {rival: RIVALS[rival].load() for rival in rivals}
     f1: dict[str, list[float]] = {method: [] for method in (OURS, *rivals)}
     seconds: dict[str, list[float]] = {method: [] for method in (OURS, *rivals)}
     types = []
@@ -169,7 +171,7 @@ def evaluate_extraction(
             if method == OURS:
                 text = extract(page.html, url=page.url, model=model).main_text
             else:
-                text = RIVALS[method](page.html)
+                text = functions[method](page.html)
             seconds[method].append(time.perf_counter() - started)
             f1[method].append(word_f1(page.main_text, text))
     groups: defaultdict[str, list[int]] = defaultdict(list)

@@ -12,11 +12,10 @@ dependencies, a method that is not installed is said to be so.
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.extraction import extract
+from websegment_scrapy.measure.rivals import RIVALS as OTHERS
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.template.repeated import template_nodes
@@ -33,7 +32,6 @@ __all__ = [
     "SITELEVEL",
     "TEMPLATES",
     "WITH_SITE",
-    "is_installed",
     "text_method",
 ]
 
@@ -64,27 +62,8 @@ def our_text(html: str, **options: Any) -> str:
     return extract(html, **options).main_text
 
 
-def trafilatura_text(html: str) -> str:
-    """Return trafilatura's main text, without comments."""
-    extract = import_module("trafilatura").extract
-    return str(extract(html, include_comments=False) or "")
-
-
-def resiliparse_text(html: str) -> str:
-    """Return resiliparse's main text."""
-    extract = import_module("resiliparse.extract.html2text").extract_plain_text
-    return str(extract(html, main_content=True))
-
-
-RIVALS: dict[str, Callable[[str], str]] = {
-    "trafilatura": trafilatura_text,
-    "resiliparse": resiliparse_text,
-}
-
-
-def is_installed(rival: str) -> bool:
-    """Say whether another extractor can be imported."""
-    return find_spec(rival) is not None
+RIVALS = {name: OTHERS[name] for name in ("trafilatura", "resiliparse")}
+"""Those of all other extractors that are measured."""
 
 
 def text_method(name: str, site: SiteVerdict | None = None) -> Callable[[str], str]:
@@ -99,7 +78,7 @@ def text_method(name: str, site: SiteVerdict | None = None) -> Callable[[str], s
     if name == SITELEVEL:
         return partial(sitelevel_text, site=site)
     if name in RIVALS:
-        return RIVALS[name]
+        return RIVALS[name].load()
     told = site if name.endswith(WITH_SITE) else None
     name = name.removesuffix(WITH_SITE)
     if name in TEMPLATES:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.evaluate.methods import is_installed
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.measure.documents import Documents
 from websegment_scrapy.measure.report import silent, text_table
+from websegment_scrapy.measure.rivals import is_installed
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.capture import Captured
 from websegment_scrapy.page.decode import decode

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CrawledSite", "SitePage", "crawled_sites", "local_copy"]
+__all__ = ["CrawledSite", "SitePage", "crawled_sites", "local_copy", "with_local_files"]
 
 SITES = "sites"
 MANIFEST = "manifest.jsonl"
@@ -79,18 +79,23 @@ def local_copy(site: CrawledSite, page: SitePage) -> Iterator[SitePage]:
     if not site.files:
         yield page
         return
+    copy = page.path.with_name(COPY)
+    copy.write_bytes(with_local_files(site, page))
+    try:
+        yield SitePage(page.name, copy)
+    finally:
+        copy.unlink()
+
+
+def with_local_files(site: CrawledSite, page: SitePage) -> bytes:
+    """Return a page that names the site's own files instead of the network's."""
     html = page.path.read_bytes()
     up = os.path.relpath(site.folder, page.path.parent)
     for address, file in site.files.items():
         for quote in (b'"', b"'"):
             local = f"{up}/{file}".encode()
             html = html.replace(quote + address.encode() + quote, quote + local + quote)
-    copy = page.path.with_name(COPY)
-    copy.write_bytes(html)
-    try:
-        yield SitePage(page.name, copy)
-    finally:
-        copy.unlink()
+    return html
 
 
 def _sites_in(folder: Path) -> list[CrawledSite]:
