@@ -48,11 +48,12 @@ def start_crawl(
 ) -> subprocess.Popen[bytes]:
     """Start a crawl; its items go line by line to ``items.jsonl`` in ``folder``.
 
-    With ``own_group`` it leads a process group, as a command that was started in a terminal does.
+    Its pages are rendered unless the settings say otherwise. With ``own_group`` it leads a process
+    group, as a command that was started in a terminal does.
     """
     spec = {
         "urls": list(urls),
-        "settings": settings,
+        "settings": {"WEBSEGMENT_RENDER": "always", **settings},
         "spider": spider,
         "meta": meta or {},
         "folder": str(folder),

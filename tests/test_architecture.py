@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "frames": {"exceptions"},
     "worker": {"exceptions", "analysis", "frames"},
     "pool": {"exceptions", "shielding", "deadlines", "frames"},
-    "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis"},
+    "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis", "extraction"},
     "store": {"exceptions", "template", "dedup"},
     "crawl": {
         "exceptions", "shielding", "items", "keeper", "config", "page", "template", "segment",

@@ -32,7 +32,7 @@ def test_settings_are_read_with_their_types() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("RENDER", "sometimes", "accepted are 'always' and 'never'"),
+        ("RENDER", "sometimes", "accepted are 'auto', 'always' and 'never'"),
         ("SIGNATURE", "simhash", "accepted are 'minhash' and 'shingles'"),
         ("MIN_WORDS", "many", "it takes a number"),
         ("MIN_WORDS", 0, "accepted is 1 to"),
@@ -44,7 +44,7 @@ def test_settings_are_read_with_their_types() -> None:
         ("RENDERING", "always", "did you mean WEBSEGMENT_RENDER"),
         ("XYZ", 1, "known: WEBSEGMENT_CHANGED_SHARE, WEBSEGMENT_CHROMIUM, "),
         ("REVISIT", True, "it takes a list of texts"),
-        ("REVISIT", "hash,never", "accepted are 'conditional' and 'hash' and 'schedule'"),
+        ("REVISIT", "hash,never", "accepted are 'conditional', 'hash' and 'schedule'"),
         ("CHANGED_SHARE", 5, "accepted is 0 to 1"),
     ],
 )
@@ -68,7 +68,7 @@ def test_meta_is_read_and_checked() -> None:
     for bad, message in (
         ({"websegment": "never"}, "it takes a dict"),
         ({"websegment": {"rendr": "never"}}, "has no key 'rendr'"),
-        ({"websegment": {"render": "maybe"}}, "accepted are 'always' and 'never'"),
+        ({"websegment": {"render": "maybe"}}, "accepted are 'auto', 'always' and 'never'"),
     ):
         with pytest.raises(ConfigError, match=message):
             PageMeta.from_meta(bad)

@@ -92,10 +92,13 @@ def assert_decisions(project: Path, site: str, *, rendered: int) -> None:
 
 
 @pytest.mark.browser
-def test_one_line_in_a_new_project_is_enough(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
+@pytest.mark.parametrize(("lines", "rendered"), [([], 0), (["WEBSEGMENT_RENDER = 'always'"], 1)])
+def test_one_line_in_a_new_project_is_enough(
+    tmp_path: Path, lines: list[str], rendered: int
+) -> None:
+    project = make_project(tmp_path, *lines)
     site = crawl_site(project)
-    assert_decisions(project, site, rendered=1)
+    assert_decisions(project, site, rendered=rendered)  # pages without scripts need no browser
 
 
 def path_without_browsers(folder: Path) -> str:

@@ -69,6 +69,9 @@ CASES: dict[str, Case] = {
     "text.title._SEPARATOR": case(
         " ", " | ", " |", "|", ("a", " ", "a"), "  -", " - ", " : ", "\u00bb ", "\t\n", how="split"
     ),
+    "page.by_script._ASKS": case("java", "java ", "javascrip", how="search"),
+    "page.by_script._DATA": case("text/htm", "x-tmp", "jso", how="search"),
+    "page.by_script._WORD": case(*WORDS, how="findall"),
     "page.told._TYPE": case(
         '"@type"', ('"@type"', " ", "x"), ('"@type":', " ", "x"), '"@type":[', '"@type":["a",',
         ('"@type":"', "a", ""), ('"@type":[', "a", ""), how="findall",

@@ -351,6 +351,8 @@ def test_an_interrupted_hand_over_leaves_a_sound_database(
 
 
 WITHOUT_LATER = (
+    "DROP TABLE site_rendering",
+    "ALTER TABLE pages DROP COLUMN render_reason",
     "DROP TABLE revisits",
     "ALTER TABLE pages DROP COLUMN steady_hash",
     "DROP INDEX pages_type",

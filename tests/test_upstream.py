@@ -132,6 +132,7 @@ PRIVATE_ATTRIBUTES = {
     ("_slot", "ending.py"),
     ("_predictors", "boosting.py"),
     ("_baseline_prediction", "boosting.py"),
+    ("_Element", "by_script.py"),
     ("_Element", "convert.py"),
     ("_Element", "parse.py"),
     ("_Element", "plain.py"),

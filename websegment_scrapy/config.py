@@ -285,7 +285,8 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 
 def _listed(values: tuple[str, ...]) -> str:
-    return " and ".join(repr(value) for value in values)
+    *others, last = map(repr, values)
+    return f"{', '.join(others)} and {last}"
 
 
 def _one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import delete, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import bindparam, delete, insert, select, text
 
 from websegment_scrapy.store.models import SiteRendering
 from websegment_scrapy.store.record import canonical_url, host_of
@@ -45,6 +44,15 @@ DECAY_OF_ALL = 0.95
 
 ALL = ""
 """Stands for the host where all sites are meant."""
+
+
+_ADD = text(
+    "INSERT INTO site_rendering (host, sign, looks, needed, seen_at) "
+    "VALUES (:host, :sign, :looks, :needed, :seen_at) ON CONFLICT (host, sign) DO UPDATE SET "
+    "looks = :decay * site_rendering.looks + excluded.looks, "
+    "needed = :decay * site_rendering.needed + excluded.needed, seen_at = excluded.seen_at"
+).bindparams(bindparam("seen_at", type_=SiteRendering.__table__.c.seen_at.type))
+"""One statement for both databases; SQLAlchemy's own would load a dialect that is not used."""
 
 
 class RenderingRow(NamedTuple):
@@ -83,25 +91,13 @@ def count_look(store: Store, url: str, sign: str, needed: bool) -> None:
     needed
         Whether rendering brought what the plain HTML has not.
     """
-    database = store.database
-    dialect = postgresql if database.is_postgresql else sqlite
     host = host_of(canonical_url(url))
-
-    def add(to: str, decay: float) -> None:
-        row = RenderingRow(to, sign, 1.0, float(needed), datetime.now(UTC))
-        new = dialect.insert(SiteRendering).values(row._asdict())
-        old = {
-            "looks": decay * SiteRendering.looks + 1,
-            "needed": decay * SiteRendering.needed + new.excluded.needed,
-            "seen_at": new.excluded.seen_at,
-        }
-        connection.execute(new.on_conflict_do_update(index_elements=["host", "sign"], set_=old))
-
-    with database.write() as connection:
+    look = RenderingRow(host, sign, 1.0, float(needed), datetime.now(UTC))
+    with store.database.write() as connection:
         is_first = all(row.sign != sign for row in rendering_rows(connection, host))
-        add(host, DECAY)
+        connection.execute(_ADD, {**look._asdict(), "decay": DECAY})
         if is_first:
-            add(ALL, DECAY_OF_ALL)
+            connection.execute(_ADD, {**look._asdict(), "host": ALL, "decay": DECAY_OF_ALL})
 
 
 def rendering_of(store: Store, url: str) -> KnownRendering:
