@@ -103,7 +103,9 @@ def test_playwrights_own_is_downloaded_before_the_systems_is_taken(
     assert machine.logged() == "-m playwright install chromium\n"
 
 
-@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
+@pytest.mark.parametrize(
+    "name", ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+)
 def test_the_systems_browser_is_taken_when_the_download_fails(
     bootstrap: ModuleType, machine: Machine, name: str
 ) -> None:
@@ -122,24 +124,27 @@ def test_a_browser_that_lacks_libraries_is_passed_over(
     assert f"{machine.playwright} (Playwright's own) does not start; looking further" in said
 
 
+@pytest.mark.parametrize("name", ["chromium-headless-shell", "chromium"])
 def test_apt_is_asked_last_and_only_by_root(
-    bootstrap: ModuleType, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    bootstrap: ModuleType, machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     ready = machine.script(machine.bin.parent / "packaged", STARTS)
     machine.command(
         "apt-get",
         f'echo "$DEBIAN_FRONTEND $*" >> {machine.log}; '
-        f'case "$*" in *install*) /bin/ln -s {ready} {machine.bin}/chromium;; esac',
+        f'case "$*" in *\\ {name}) /bin/ln -s {ready} {machine.bin}/{name};; '
+        "*install*) exit 100;; esac",
     )
     assert bootstrap.find_browser(machine.environ, machine.python) is None
     assert "apt-get" not in machine.logged()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = bootstrap.find_browser(machine.environ, machine.python)
-    assert found == str(machine.bin / "chromium")
-    assert machine.logged().splitlines()[-2:] == [
-        "noninteractive -q update",
-        "noninteractive -q install -y --no-install-recommends chromium",
-    ]
+    assert found == str(machine.bin / name)
+    packages = ["chromium-headless-shell", "chromium"]
+    tried = packages[: packages.index(name) + 1]
+    install = "noninteractive -q install -y --no-install-recommends"
+    asked = [line for line in machine.logged().splitlines() if line.startswith("noninteractive")]
+    assert asked == ["noninteractive -q update", *(f"{install} {package}" for package in tried)]
 
 
 def test_a_browser_that_hangs_is_given_up_with_all_that_it_started(

@@ -53,6 +53,8 @@ def revision() -> str:
 def test_the_order_is_named_then_playwrights_then_the_systems(bare, monkeypatch):
     system = program(bare / "bin" / "chromium")
     assert find_chromium() == BrowserChoice(str(system), "system")
+    smaller = program(bare / "bin" / "chromium-headless-shell")
+    assert find_chromium() == BrowserChoice(str(smaller), "system")
     folder = bare / "registry" / f"chromium-{revision()}"
     own = program(folder / "chrome-linux" / "chrome")
     assert find_chromium().origin == "system", "not a complete installation"

@@ -226,4 +226,5 @@ def test_templates_shows_which_pages_of_a_site_need_the_browser(crawls: Crawls) 
     shown = subprocess.run([*command, "--database", database], capture_output=True, text=True)
     assert f"{host}: 100% of the last pages that were looked at both ways" in shown.stderr
     subprocess.run([*command, "--database", database, "--forget"], check=True, capture_output=True)
-    assert crawls.sql("SELECT count(*) FROM site_rendering") == [(0,)]
+    assert crawls.sql(f"SELECT count(*) FROM site_rendering WHERE host = '{host}'") == [(0,)]
+    assert crawls.sql("SELECT count(*) FROM site_rendering") == [(1,)], "what all sites are like"

@@ -36,7 +36,8 @@ def own_browsers() -> list[psutil.Process]:
             command = child.cmdline()
             started_headless = any(word.startswith("--headless") for word in command)
             is_part = any(word.startswith("--type=") for word in command)
-            if started_headless and not is_part and "chrom" in child.name():
+            program = Path(child.exe()).name  # not a shell that runs a script of its name
+            if started_headless and not is_part and "chrom" in program:
                 found.append(child)
     return found
 

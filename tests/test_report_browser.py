@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.seen import Watched, browser, fill
 from tests.test_report import hostile_database
@@ -46,17 +46,17 @@ def test_a_duplicate_is_followed_to_its_pair_and_the_passage_is_marked(
     watched = opened(chromium, made)
     page = watched.page
     page.get_by_role("region", name="Copies", exact=True).get_by_text("the passages").click()
-    assert page.locator("#detail h2").inner_text().startswith("Similarity 0.")
+    expect(page.locator("#detail h2")).to_contain_text("Similarity 0.")
     marks = page.locator("#detail .text").nth(1).locator("mark")
     assert "a" in marks.first.inner_text()
     marks.first.click()
     assert page.locator("#detail .text").nth(0).locator("mark.on").count() >= 1
     assert page.locator("#detail .text").nth(1).locator(".only").count() >= 1
     page.get_by_role("link", name="Copied").first.click()
-    assert "Copied" in page.locator("#detail h2").inner_text()
+    expect(page.locator("#detail h2")).to_contain_text("Copied")
     page.go_back()
     page.go_back()
-    assert page.locator("#overview").is_visible()
+    expect(page.locator("#overview")).to_be_visible()
     assert watched.outside() == watched.errors == watched.harmed() == []
 
 
@@ -71,7 +71,7 @@ def test_tables_are_sorted_and_filtered_by_the_keyboard(chromium: Browser, made:
     assert rows.nth(0).inner_text().startswith("a.example")
     assert region.locator("th").first.get_attribute("aria-sort") == "ascending"
     page.get_by_role("link", name="c.example").first.press("Enter")
-    assert page.locator("#detail h2").inner_text() == "c.example"
+    expect(page.locator("#detail h2")).to_have_text("c.example")
     assert page.evaluate("document.activeElement.tagName") == "H2"
     assert watched.errors == []
 

@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 ENVIRONMENT_VARIABLE = "WEBSEGMENT_CHROMIUM"
 REMEDY = (
-    "install one with `playwright install chromium` or the system's `chromium` package, or name "
+    "install one with `playwright install chromium` or the system's `chromium-headless-shell` or "
+    "`chromium` package, or name "
     f"its executable in the setting or environment variable {ENVIRONMENT_VARIABLE}"
 )
 
@@ -46,12 +47,20 @@ CONTEXT_OPTIONS: dict[str, Any] = {
     "permissions": [],  # and none is granted: no notifications, no place, no devices
 }
 
-_SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+_SYSTEM_NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "chrome",
+)
 _SYSTEM_PATHS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-# In the order of preference: the headless shell starts faster than the full browser.
+# The headless shell comes before the full browser, here and above: that one has a window with
+# tools and renderers of its own for each page, which is nearly half of what a page costs.
 _PLAYWRIGHT_BROWSERS = ("chromium_headless_shell", "chromium")
 _PLAYWRIGHT_EXECUTABLES = frozenset(
     {
@@ -119,7 +128,7 @@ def find_chromium(explicit: str | None = None) -> BrowserChoice:
 
     The order: `explicit` (the setting ``WEBSEGMENT_CHROMIUM``) or else the environment variable
     of the same name; the browser that belongs to the installed Playwright; a Chromium or Chrome
-    of the system.
+    of the system. A headless shell comes before a full browser of the same place.
 
     Raises
     ------
