@@ -35,11 +35,12 @@ class Background:
             self.keep(_adopt(task, orphan))
             raise
 
-    def keep(self, work: Awaitable[object]) -> None:
+    def keep(self, work: Awaitable[object]) -> asyncio.Future[Any]:
         """Let `work` go on; a task that nobody holds could be collected before it ends."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 async def _adopt(

@@ -23,7 +23,9 @@ from websegment_scrapy.crawl.browser import CONTEXT_OPTIONS, find_chromium, laun
 from websegment_scrapy.crawl.contexts import MAX_CONTEXTS, PREFIX, context_name, proxy_of
 from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.keeping import KeeperError
+from websegment_scrapy.crawl.places import Places
 from websegment_scrapy.crawl.provider import KeptBrowserProvider, upstream_of
+from websegment_scrapy.crawl.render import few_pages
 from websegment_scrapy.exceptions import BrowserNotFound
 
 if TYPE_CHECKING:
@@ -53,16 +55,15 @@ REMOTE = (
 class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
     """scrapy-playwright's handler with a browser behind the `keeper` and a context for each site.
 
-    Subclasses limit the pages that are open at once with ``_slots``.
+    Subclasses limit the pages that are open at once by their ``_places``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._own = Config.from_settings(crawler.settings)
-        self._places = self.config.max_pages_per_context
-        self._slots = asyncio.Semaphore(self._places)
-        # The limit is kept by _slots, which are given back exactly once. The contexts' own
-        # semaphores lose a place when a task is cancelled and gain one when a page crashes.
+        self._places = Places(few_pages(), self.config.max_pages_per_context)
+        # They are given back exactly once. The contexts' own semaphores lose a place when a task
+        # is cancelled and gain one when a page crashes.
         self.config.max_pages_per_context = UNLIMITED
         self.config.target_closed_max_retries = 0
         self._cookies = crawler.settings.getbool("COOKIES_ENABLED")
@@ -70,6 +71,9 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         self._opening: Counter[str] = Counter()
         self._single_use: set[str] = set()
         self._start_lock = asyncio.Lock()
+        self._replacing = asyncio.Lock()
+        self._stuck: set[asyncio.Future[Any]] = set()
+        """Pages that the browser does not close: either it does after all, or it is ended."""
         self._started = False
         self._background = Background()
         self._ended: Browser | None = None
@@ -86,7 +90,7 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             logger.warning(REMOTE)
         else:
             self.browser_provider_cls = lambda given: KeptBrowserProvider(
-                given, self._own, self._places
+                given, self._own, self._places.number
             )
 
     @property
@@ -115,20 +119,17 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         keeper = self.keeper
         if keeper is None or not keeper.grown:
             return
-        taken = 0
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    for _ in range(self._places):
-                        await self._slots.acquire()
-                        taken += 1
-            if taken == self._places and keeper.grown:
-                await self._close_browser()
-                keeper.grown = False
-                self.stats.inc_value("websegment/render/replaced")
-        finally:
-            for _ in range(taken):
-                self._slots.release()
+        async with self._replacing:
+            if not keeper.grown:  # it was replaced meanwhile
+                return
+            taken = await self._places.take_all(patience)
+            try:
+                if taken == self._places.number:
+                    await self._close_browser()
+                    keeper.grown = False
+                    self.stats.inc_value("websegment/render/replaced")
+            finally:
+                self._places.give_back(taken)
 
     async def _close_browser(self) -> None:
         """Close the browser; the next page starts another one."""
@@ -265,7 +266,9 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
                 await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
                 self.stats.inc_value("playwright/page_count/closed")
             except TimeoutError:
-                self._background.keep(self._end_stuck_browser(page, closing))
+                stuck = self._background.keep(self._end_stuck_browser(page, closing))
+                self._stuck.add(stuck)
+                stuck.add_done_callback(self._stuck.discard)
                 self.stats.inc_value("websegment/render/unclosed")
                 logger.warning("A page did not close within %g s: %s", CLOSE_SECONDS, page.url)
 

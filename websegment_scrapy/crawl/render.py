@@ -49,7 +49,10 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 HANDLER = "websegment_scrapy.crawl.handler.RenderHandler"
-PAGES_PER_CORE = 2  # one renders while the other waits for the network
+PAGES_PER_CORE, MOST_PER_CORE = 2, 8
+"""Pages open at once: one renders while the other waits for the network; and at most, while
+processors are idle (`places`)."""
+
 STATE_KEY = "_websegment_render"
 """Meta key with the page's history in the browser: its URL, failures, whether it is given up, and
 whether it is to have the browser to itself."""
@@ -73,8 +76,13 @@ def render_settings(config: Config) -> dict[str, Any]:
         "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
         "PLAYWRIGHT_BROWSER_TYPE": "chromium",
         "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": config.render_timeout * 1000,
-        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES_PER_CORE * (os.cpu_count() or 1),
+        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": MOST_PER_CORE * (os.cpu_count() or 1),
     }
+
+
+def few_pages() -> int:
+    """Return how many pages may be open on a busy machine."""
+    return PAGES_PER_CORE * (os.cpu_count() or 1)
 
 
 class RenderMiddleware:

@@ -17,7 +17,7 @@ from scrapy_playwright._utils import (
 )
 
 from websegment_scrapy.crawl.authenticity import CaptureKey
-from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, BrowsingHandler
+from websegment_scrapy.crawl.browsing import CLOSE_SECONDS, STUCK_SECONDS, BrowsingHandler
 from websegment_scrapy.crawl.documents import PlainDocuments
 from websegment_scrapy.crawl.failures import (
     NotAllowedError,
@@ -66,7 +66,8 @@ class Renderer(BrowsingHandler):
       tried again. When the browser itself did not answer, because some page held it up, it is
       `RenderHeldUpError`, and the page has the browser to itself for its next try. One that takes
       more than ``WEBSEGMENT_RENDER_MEMORY`` fails with `RenderMemoryError`.
-    - At most ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open at once, however they end.
+    - Few pages are open at once, more while processors are idle (`places`), and at most
+      ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``, however they end.
     - The browser reaches the network through the `keeper` only, and private addresses only where
       ``WEBSEGMENT_PRIVATE_HOSTS`` names them.
     - A page's text, layout and address are of one moment, and signed (`authenticity`).
@@ -98,7 +99,6 @@ class Renderer(BrowsingHandler):
         self._pages: dict[Request, list[Page]] = {}
         self._navigations: dict[Request, Navigation] = {}
         self._gone: WeakKeyDictionary[BrowserContext, GoneOrigins] = WeakKeyDictionary()
-        self._alone = asyncio.Lock()
         self._held_up = float("-inf")
 
     async def _download_request(self, request: Request, spider: Spider | None = None) -> Response:
@@ -107,48 +107,27 @@ class Renderer(BrowsingHandler):
         places = 0
         if not reused:
             await self._replace_grown_browser(self._timeout + CLOSE_SECONDS)
-            places = await self._take_places(alone=request.meta.get(STATE_KEY, {}).get("alone"))
+            if request.meta.get(STATE_KEY, {}).get("alone"):
+                places = await self._places.take_all(ALONE_SECONDS)
+            else:
+                await self._places.take()
+                places = 1
         try:
+            if places > 1 and self._stuck:  # not in a browser that is about to be ended
+                await asyncio.wait(self._stuck, timeout=STUCK_SECONDS)
             response = await self._render(request, spider)
             page = request.meta.get("playwright_page")
             if places and page is not None and not page.is_closed():
                 # playwright_include_page: the place is the user's until the page is closed
-                page.once("close", lambda *_: self._slots.release())
+                page.once("close", lambda *_: self._places.give_back())
                 places -= 1
         finally:
-            self._give_back(places)
+            self._places.give_back(places)
         if response.url != request.url:
             reason = await why_not(self._crawler, request, response.url)
             if reason is not None:
                 raise NotAllowedError(reason)
         return response
-
-    async def _take_places(self, *, alone: bool) -> int:
-        """Wait for a place in the browser; return how many were taken.
-
-        A page that is to be alone takes all of them, as far as they come free in `ALONE_SECONDS`.
-        """
-        if not alone:
-            await self._slots.acquire()
-            return 1
-        taken = 0
-        try:
-            async with self._alone:  # two that wait for each other's places would wait for ever
-                await self._slots.acquire()
-                taken = 1
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(ALONE_SECONDS):
-                        while taken < self._places:
-                            await self._slots.acquire()
-                            taken += 1
-        except BaseException:
-            self._give_back(taken)
-            raise
-        return taken
-
-    def _give_back(self, places: int) -> None:
-        for _ in range(places):
-            self._slots.release()
 
     async def _render(self, request: Request, spider: Spider | None) -> Response:
         """Render a page, again when the browser died under it."""
