@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lxml import etree
 from lxml import html as lxml_html
 
-from tests.site import Site
+from tests.site import Route, Site
 from tests.test_render import own_browsers
 from tests.timing import takes_under
+from websegment_scrapy.crawl import trackers
 from websegment_scrapy.crawl.snapshot import Snapshotter
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.page.build import build_tree
@@ -185,6 +186,29 @@ def test_stripping_gives_back_what_the_browser_had(snapshotter, tmp_path):
     captured = render(snapshotter, tmp_path, original)
     assert captured.html != original
     assert captured.plain() == original
+
+
+@pytest.mark.browser
+def test_servers_that_count_visitors_are_not_asked(monkeypatch):
+    say = "document.write('<p>counted</p>')"
+    with (
+        Site({"/count.js": Route(body=say, content_type="text/javascript")}) as counter,
+        Site({}) as site,
+    ):
+        origin = counter.url("/").rstrip("/")
+        monkeypatch.setattr(trackers, "ORIGINS", (origin, "https://www.google-analytics.com"))
+        script = f'<script src="{origin}/count.js?{{}}"></script>'
+        site.routes["/"] = "<title>t</title><p>text</p>" + script.format("")
+        site.routes["/shows"] = (
+            f"<title>t</title><p>text</p><img src='/?of={origin}/a'>" + script.format("x")
+        )
+        counter.routes["/own"] = "<title>t</title><p>own</p>" + script.format("own")
+        with Snapshotter(settle=0) as snapshotter:
+            assert "counted" not in snapshotter.render(site.url("/")).html
+            assert counter.requests == []
+            assert "counted" not in snapshotter.render(site.url("/shows")).html
+            assert any(path.startswith("/?of=") for path in site.hits), "it only names the other"
+            assert "counted" in snapshotter.render(counter.url("/own")).html
 
 
 @pytest.mark.browser

@@ -75,8 +75,10 @@ def run_crawl(args: argparse.Namespace) -> int:
     at_least(args, "pages", 1)
     at_least(args, "rounds", 1)
     for folder in args.folders:
-        if not Path(folder).is_dir():
-            raise ConfigError(f"{folder!r} is no folder: name one with saved pages of sites")
+        if not Path(folder).exists():
+            raise ConfigError(
+                f"{folder!r} is no folder: name one with saved pages of sites, or sites.tar.xz"
+            )
     with contextlib.ExitStack() as stack:
         stack.enter_context(orderly_end())
         sites = [

@@ -22,7 +22,9 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 
+from websegment_scrapy.crawl import trackers
 from websegment_scrapy.crawl.failures import ElsewhereError
+from websegment_scrapy.crawl.gone import GoneOrigins
 from websegment_scrapy.crawl.media import HTML_TYPES, TooLargeError, media_type, too_large
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import SCRIPT, Captured, new_mark
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from playwright.async_api import CDPSession, Page
-
-    from websegment_scrapy.crawl.gone import GoneOrigins
 
 __all__ = ["Document", "Navigation", "Opening", "Snapshot", "WentOnError"]
 
@@ -141,10 +141,9 @@ class Navigation:
         tree = await session.send("Page.getFrameTree")
         navigation = cls(session, tree["frameTree"]["frame"]["id"], opening, limit)
         session.on("Fetch.requestPaused", navigation._paused)
-        patterns = _PATTERNS
-        if gone is not None:
-            page.on("requestfailed", lambda request: gone.note(request.url, request.failure))
-            patterns = [*patterns, *gone.patterns()]
+        known = GoneOrigins() if gone is None else gone
+        page.on("requestfailed", lambda request: known.note(request.url, request.failure))
+        patterns = [*_PATTERNS, *trackers.patterns(opening.url), *known.patterns()]
         await session.send("Fetch.enable", {"patterns": patterns})
         return navigation
 

@@ -57,10 +57,10 @@ def crawled_sites(folder: Path) -> Iterator[list[CrawledSite]]:
     Parameters
     ----------
     folder
-        A folder with ``sites.tar.xz``, which is unpacked for the time of the ``with`` block, with
-        the unpacked ``sites/``, or with one sub-folder of saved pages for each site.
+        ``sites.tar.xz``, or a folder with it, which is unpacked for the time of the ``with`` block;
+        a folder with the unpacked ``sites/``, or with one sub-folder of saved pages for each site.
     """
-    archive = folder / f"{SITES}.tar.xz"
+    archive = folder if folder.is_file() else folder / f"{SITES}.tar.xz"
     if (folder / SITES).is_dir():
         yield _sites_in(folder / SITES)
     elif archive.is_file():
