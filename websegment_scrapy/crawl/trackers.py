@@ -1,7 +1,7 @@
 """Servers that count visitors and place advertisements, and give a page no text: not asked.
 
-They are what an ordinary page waits for longest. Named are the hosts that pages ask most often, with
-their whole names, so that nothing else is ever meant; a page of such a host itself may ask it.
+They are what an ordinary page waits for longest. Named are the hosts that pages ask most often,
+with their whole names, so that nothing else is ever meant; a page of such a host may ask it itself.
 """
 
 from __future__ import annotations
