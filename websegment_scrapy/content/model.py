@@ -17,6 +17,7 @@ from websegment_scrapy.content.choice import (
     without_hidden,
     without_repetitions,
 )
+from websegment_scrapy.content.completion import completed
 from websegment_scrapy.content.container import without_surroundings
 from websegment_scrapy.content.features import FEATURES_VERSION, BlockFeatures, block_features
 from websegment_scrapy.content.lexicon import Lexicon
@@ -113,12 +114,13 @@ class ContentModel:
                 "the content model was made for other columns than this version of the package "
                 "measures: make it again with 'websegment train content'"
             )
-        probability = smooth_blocks(page, self.trees.probability(page.matrix))
+        alone = probability = smooth_blocks(page, self.trees.probability(page.matrix))
         ruled_out = {}
         for name, rule in RULES.items():
             before, probability = probability, rule(page, probability)
             ruled_out[name] = (probability == 0.0) & (before > 0.0)
-        return Judgement(page, probability, choose(page, probability), ruled_out)
+        kept = completed(page, choose(page, probability), alone, probability)
+        return Judgement(page, probability, kept, ruled_out)
 
     def save(self, folder: Path) -> list[Path]:
         """Write the model's files; the same model gives the same bytes."""
