@@ -109,7 +109,8 @@ def test_without_segments_all_else_is_the_same_and_no_engine_is_asked(main_text:
     assert whole.engine == "auto"
     assert (without.engine, without.segments, without.groups) == ("", (), ())
     for name in ("title", "main_text", "words", "page_words", "signature", "page_hash", "model",
-                 "fingerprint", "dossier", "page_type", "page_type_probability"):  # fmt: skip
+                 "fingerprint", "dossier", "page_type", "page_type_probability",
+                 "main_text_score"):  # fmt: skip
         assert getattr(without, name) == getattr(whole, name), name
 
 
@@ -127,6 +128,7 @@ def test_the_json_form_has_exactly_the_promised_keys() -> None:
         "title",
         "rendered",
         "main_text",
+        "main_text_score",
         "page_type",
         "page_type_probability",
         "segments",

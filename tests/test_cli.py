@@ -19,6 +19,7 @@ from websegment_scrapy.cli.main import main
 KEYS = {"url", "engine", "title", "rendered", "main_text", "segments", "groups", "leaves"} | {
     "page_type",
     "page_type_probability",
+    "main_text_score",
 }
 
 

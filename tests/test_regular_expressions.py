@@ -71,6 +71,7 @@ CASES: dict[str, Case] = {
     ),
     "page.by_script._ASKS": case("java", "java ", "javascrip", how="search"),
     "page.by_script._DATA": case("text/htm", "x-tmp", "jso", how="search"),
+    "page.line_numbers._NUMBERS": case("1", "1 ", " ", "1234567", "1 1a", how="fullmatch"),
     "page.by_script._WORD": case(*WORDS, how="findall"),
     "page.told._TYPE": case(
         '"@type"', ('"@type"', " ", "x"), ('"@type":', " ", "x"), '"@type":[', '"@type":["a",',

@@ -351,6 +351,7 @@ def test_an_interrupted_hand_over_leaves_a_sound_database(
 
 
 WITHOUT_LATER = (
+    "ALTER TABLE pages DROP COLUMN main_text_score",
     "DROP TABLE site_rendering",
     "ALTER TABLE pages DROP COLUMN render_reason",
     "DROP TABLE revisits",

@@ -25,11 +25,12 @@ DEFAULT = Config()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """A page's title and main text, and how many words it has."""
+    """A page's title and main text, how good that is expected to be, and how many words it has."""
 
     url: str
     title: str
     main_text: str
+    main_text_score: float | None = None
 
     @property
     def words(self) -> int:
@@ -73,4 +74,9 @@ def extract(
         text = markdown_text(page.tree, page.templates)
     else:
         text = kept_text(page.tree, page.templates)
-    return Extraction(url=url, title=page_title(page.tree, page.reader), main_text=text)
+    return Extraction(
+        url=url,
+        title=page_title(page.tree, page.reader),
+        main_text=text,
+        main_text_score=page.templates.score,
+    )

@@ -52,6 +52,9 @@ class Findings:
     page_type, page_type_probability
         Its functional type (`page_types`) by the page alone, and how probable that is; ``None`` for
         a page that has no main text by itself.
+    main_text_score
+        The word F1 to expect of the main text by the page alone (`content.expectation`); ``None``
+        where the page has none by itself, and of methods that promise nothing.
     steady_hash
         16 bytes that are equal for pages whose main text, their site's verdict left aside, has the
         same words but for figures and dates.
@@ -73,6 +76,7 @@ class Findings:
     document_hash: bytes = b""
     page_type: str | None = None
     page_type_probability: float | None = None
+    main_text_score: float | None = None
     steady_hash: bytes = b""
 
 

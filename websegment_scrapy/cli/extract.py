@@ -22,7 +22,9 @@ def add_parser(
     parser = subparsers.add_parser("extract", help=summary, description=__doc__)
     add_input_arguments(parser)
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object per page: url, title, main_text"
+        "--json",
+        action="store_true",
+        help="one JSON object per page: url, title, main_text, main_text_score",
     )
     parser.add_argument(
         "--format",
@@ -44,7 +46,12 @@ def run(args: argparse.Namespace) -> int:
     with open_output(args.output) as output:
         for result in results:
             if args.json:
-                page = {"url": result.url, "title": result.title, "main_text": result.main_text}
+                page = {
+                    "url": result.url,
+                    "title": result.title,
+                    "main_text": result.main_text,
+                    "main_text_score": result.main_text_score,
+                }
                 output.write(to_json(page) + "\n")
             else:
                 text = printable_text(result.main_text, terminal=output.isatty())

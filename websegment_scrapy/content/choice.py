@@ -40,7 +40,14 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.content.features import BlockFeatures
 
-__all__ = ["choose", "look_again", "without_comments", "without_hidden", "without_repetitions"]
+__all__ = [
+    "choose",
+    "headings_of_title",
+    "look_again",
+    "without_comments",
+    "without_hidden",
+    "without_repetitions",
+]
 
 LEAST_GAIN = 0.35
 SURE_GAIN = 0.6
@@ -138,14 +145,18 @@ def _headline(page: BlockFeatures, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
     found = np.zeros(len(page), dtype=bool)
     body = np.flatnonzero(kept & (page.text.words >= PROSE))
     if len(body):
-        title = (
-            (page.column("in_heading") > 0)
-            & (page.column("title_share") >= TITLE)
-            & (page.column("of_title") >= TITLE_PART)
-            & page.unlinked
-            & page.text.shown
-        )
+        title = headings_of_title(page) & page.unlinked & page.text.shown
         found[np.flatnonzero(title[: body[0]])[-1:]] = True
+    return found
+
+
+def headings_of_title(page: BlockFeatures) -> NDArray[np.bool_]:
+    """Return which headings say what the page's title says."""
+    found: NDArray[np.bool_] = (
+        (page.column("in_heading") > 0)
+        & (page.column("title_share") >= TITLE)
+        & (page.column("of_title") >= TITLE_PART)
+    )
     return found
 
 

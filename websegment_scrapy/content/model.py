@@ -1,8 +1,10 @@
 """Our own templateness: boosted trees over text blocks, smoothed over the DOM, and a choice.
 
 An ensemble judges every block by its text, its place and what is around it (`features`); the
-probabilities are smoothed over the DOM (`smoothing`), what stands around the main text's
-element is left out (`container`), and `choice` says how many of the likely blocks are kept.
+probabilities are smoothed over the DOM (`smoothing`), what stands around the main text's element is
+left out (`container`), and `choice` says how many of the likely blocks are kept. What an author
+wrote between them belongs to them (`completion`), the next articles (`following`) and a second copy
+(`twice`) do not, and `expectation` says how good all that is likely to be.
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ from websegment_scrapy.content.choice import (
     without_hidden,
     without_repetitions,
 )
+from websegment_scrapy.content.completion import completed
 from websegment_scrapy.content.container import without_surroundings
+from websegment_scrapy.content.expectation import Expectation, promised
 from websegment_scrapy.content.features import FEATURES_VERSION, BlockFeatures, block_features
+from websegment_scrapy.content.following import without_following
 from websegment_scrapy.content.lexicon import Lexicon
 from websegment_scrapy.content.smoothing import smooth_blocks
+from websegment_scrapy.content.twice import without_copy
 from websegment_scrapy.model_files import (
     ModelError,
     ModelFormat,
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "ContentModel", "Judgement", "shipped_content_model"]
 
-MODEL_VERSION = 1
+MODEL_VERSION = 2
 RULES = {
     "hidden": without_hidden,
     "repetition": without_repetitions,
@@ -68,12 +74,15 @@ class Judgement:
         Whether it is taken as main text.
     ruled_out
         For each of `RULES` the blocks whose probability it set to 0.
+    score
+        The F1 to expect of what is kept; ``None`` where that is nothing.
     """
 
     page: BlockFeatures
     probability: NDArray[np.float64]
     kept: NDArray[np.bool_]
     ruled_out: Mapping[str, NDArray[np.bool_]]
+    score: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +97,8 @@ class ContentModel:
         Words of blocks and of names of elements.
     trees
         They judge a block by its columns.
+    expectation
+        What F1 to expect of a choice.
     recipe
         How it was made.
     """
@@ -95,6 +106,7 @@ class ContentModel:
     features: tuple[str, ...]
     lexicon: Lexicon
     trees: Trees
+    expectation: Expectation
     recipe: Mapping[str, Any]
 
     def judge(self, tree: PageTree) -> Judgement | None:
@@ -113,12 +125,16 @@ class ContentModel:
                 "the content model was made for other columns than this version of the package "
                 "measures: make it again with 'websegment train content'"
             )
-        probability = smooth_blocks(page, self.trees.probability(page.matrix))
+        alone = probability = smooth_blocks(page, self.trees.probability(page.matrix))
         ruled_out = {}
         for name, rule in RULES.items():
             before, probability = probability, rule(page, probability)
             ruled_out[name] = (probability == 0.0) & (before > 0.0)
-        return Judgement(page, probability, choose(page, probability), ruled_out)
+        kept = completed(page, choose(page, probability), alone, probability)
+        kept = without_copy(page.text, without_following(page, kept))
+        promise = promised(page.text.words, probability, kept)
+        score = self.expectation.score(promise) if kept.any() else None
+        return Judgement(page, probability, kept, ruled_out, score)
 
     def save(self, folder: Path) -> list[Path]:
         """Write the model's files; the same model gives the same bytes."""
@@ -133,7 +149,7 @@ class ContentModel:
                 "long": dict(self.lexicon.long),
                 "names": dict(self.lexicon.names),
             },
-            self.trees.to_arrays("trees"),
+            self.trees.to_arrays("trees") | self.expectation.to_arrays(),
         )
 
     @classmethod
@@ -147,6 +163,7 @@ class ContentModel:
             features=tuple(description["features"]),
             lexicon=Lexicon(description["short"], description["long"], description["names"]),
             trees=Trees.from_arrays(arrays, "trees"),
+            expectation=Expectation.from_arrays(arrays),
             recipe=description["recipe"],
         )
 

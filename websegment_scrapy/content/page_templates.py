@@ -69,6 +69,11 @@ class PageTemplates:
         return self.judgement is not None and not self.kept.any()
 
     @property
+    def score(self) -> float | None:
+        """The F1 to expect of the main text by the page alone, where that is known."""
+        return None if self.judgement is None else self.judgement.score
+
+    @property
     def candidates(self) -> NDArray[np.int64]:
         """The text nodes that the main text can be made of, whatever the site repeats."""
         return self.nodes if self.looks_again else self.nodes[self.kept]

@@ -30,6 +30,7 @@ RESULT_FIELDS = (
     "emptied",
     "title",
     "main_text",
+    "main_text_score",
     "words",
     "page_words",
     "page_type",

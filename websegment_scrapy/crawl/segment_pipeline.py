@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _FOUND = (
     "main_text",
+    "main_text_score",
     "title",
     "words",
     "page_words",
@@ -55,10 +56,10 @@ class SegmentPipeline:
 
     Request meta: ``{"websegment": {"skip": True}}`` passes the response's items on untouched.
 
-    Writes to the item's result field: ``url``, ``main_text``, ``title``, ``words``, ``page_words``,
-    ``page_type``, ``page_type_probability``, ``engine``, ``rendered``, ``render_error``,
-    ``render_reason``, ``segments`` and, when the page could not be analysed, ``reason``. What is no
-    page (JSON, a feed, an image, …) gets the reason only.
+    Writes to the item's result field: ``url``, ``main_text``, ``main_text_score``, ``title``,
+    ``words``, ``page_words``, ``page_type``, ``page_type_probability``, ``engine``, ``rendered``,
+    ``render_error``, ``render_reason``, ``segments`` and, when the page could not be analysed,
+    ``reason``. What is no page (JSON, a feed, an image, …) gets the reason only.
 
     What the page's site repeats is asked from the store of ``DedupPipeline``; without that, a page
     is judged alone.

@@ -131,7 +131,7 @@ def fold_models(
             for page, example in zip(pages, examples, strict=True)
             if example is not None and fold(page) != number
         ]
-        models.append(train_content(seen, threads=None))
+        models.append(train_content(seen, threads=None, calibrate=False))
     return lambda page: models[fold(page)]
 
 

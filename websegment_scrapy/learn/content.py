@@ -18,11 +18,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from websegment_scrapy.content.expectation import Expectation
 from websegment_scrapy.content.features import block_features
 from websegment_scrapy.content.model import ContentModel
 from websegment_scrapy.content.text import block_text
 from websegment_scrapy.learn.alignment import aligned_shares
 from websegment_scrapy.learn.boosting import Boosting, fit_trees
+from websegment_scrapy.learn.calibration import HALVES, calibrated, figures
 from websegment_scrapy.learn.grafts import graft
 from websegment_scrapy.learn.inserts import Scraps
 from websegment_scrapy.learn.lexicon import WordCounts, count_words, make_lexicon
@@ -157,6 +159,7 @@ def train_content(
     seed: int = SEED,
     boosting: Boosting = BOOSTING,
     threads: int | None = 1,
+    calibrate: bool = True,
     progress: Progress = silent,
 ) -> ContentModel:
     """Train all parts of the model.
@@ -175,6 +178,8 @@ def train_content(
     threads
         That grow them. More than one add in another order, which changes the last digits; ``None``
         takes all cores.
+    calibrate
+        Whether to measure what F1 is to be expected of its choices, which takes as long again.
     progress
         Shows how far it is.
     """
@@ -188,12 +193,39 @@ def train_content(
         trees = fit_trees(
             rows.matrix, rows.target, seed=seed, weight=rows.weight, boosting=boosting
         )
-    return ContentModel(
+    model = ContentModel(
         features=pages[0].names,
         lexicon=make_lexicon(example.counts for example in examples),
         trees=trees,
+        expectation=Expectation.uncalibrated(),
         recipe=_recipe(examples, marked, seed),
     )
+    if not calibrate:
+        return model
+    found: list[tuple[float, float]] = []
+    for half in range(HALVES):
+        unseen, others = _halves(examples, seed, half)
+        if unseen and others:
+            judge = train_content(
+                others,
+                seed=seed,
+                boosting=boosting,
+                threads=threads,
+                calibrate=False,
+                progress=progress,
+            )
+            found += figures(judge, ((page.tree, page.shares) for page in unseen))
+    return replace(model, expectation=calibrated(found))
+
+
+def _halves(
+    examples: Sequence[ContentExample], seed: int, number: int
+) -> tuple[list[ContentExample], list[ContentExample]]:
+    """Return the pages of a half of all hosts, and those of the other half."""
+    parts: tuple[list[ContentExample], list[ContentExample]] = ([], [])
+    for example in examples:
+        parts[fold_of(f"calibration {seed} {example.host}", HALVES) != number].append(example)
+    return parts
 
 
 def _looks(examples: Sequence[ContentExample], fold: Sequence[int], seed: int) -> list[_Look]:

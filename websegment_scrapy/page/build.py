@@ -8,6 +8,7 @@ import numpy as np
 
 from websegment_scrapy.page.capture import Captured, PageCapture, read_box, read_page, read_text
 from websegment_scrapy.page.decode import decode
+from websegment_scrapy.page.line_numbers import drop_line_numbers
 from websegment_scrapy.page.parse import parse_html
 from websegment_scrapy.page.readable import readable
 from websegment_scrapy.page.static_layout import no_layout, static_layout
@@ -51,6 +52,7 @@ def build_tree(
         text = decode(html) if isinstance(html, bytes) else html
         root, layout_names = parse_html(text), None
     nodes = walk(root, attributes, layout_names if capture is not None else None)
+    drop_line_numbers(nodes)
     can_be_read = [True] * len(nodes)
     if capture is not None:
         layout = _captured_layout(nodes, capture)

@@ -114,8 +114,12 @@ class Reader:
         found = [table[gap] for gap in gaps.tolist()]
         for leaf, blank in self.tree.blank_before.items():
             place = self.place.get(leaf, 0) - 1
-            if place >= 0 and not gaps[place] & CUTTING:
+            if place < 0:
+                continue
+            if not gaps[place] & CUTTING:
                 found[place] = blank
+            elif not gaps[place] & PARAGRAPH:  # lines that ``br`` parts are indented too
+                found[place] += blank.rpartition("\n")[2]
         return found
 
 

@@ -18,7 +18,7 @@ from websegment_scrapy.page.tree import TEXT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Nodes", "walk"]
+__all__ = ["CODE_LINE", "Nodes", "walk"]
 
 BLANK = " \t\n\r\f\v\u00a0\u200b\ufeff"
 """A text node of only these characters is no node; capture.js counts by the same set."""
@@ -31,6 +31,8 @@ _SIZE_ATTRIBUTES = frozenset(
 )
 HIDDEN, OPAQUE, PRE, LINK, BREAK, SCRIPT, INPUT, HEAD = (1 << number for number in range(8))
 _PREFORMATTED = ("pre", "textarea", "listing", "xmp")
+CODE_LINE = "blob-code"
+"""In the class of a table cell with a line of code, as GitHub shows files: white space counts."""
 
 
 def _kinds() -> dict[str, int]:
@@ -145,6 +147,8 @@ def walk(
                 for name, value in given:
                     if name == "class":
                         called = value
+                        if CODE_LINE in value:
+                            kind |= PRE
                     elif name == "id":
                         identity = value
                     elif name == "href":
@@ -197,7 +201,7 @@ def walk(
                     opaque += 1
                 if kind & PRE:
                     pre += 1
-                    blank = None
+                    blank = None if tag in _PREFORMATTED else []
                 if kind & SCRIPT and text and "{" in text:
                     nodes.scripts.append(text)
                 if kind & HEAD and above >= 0:

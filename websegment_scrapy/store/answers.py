@@ -83,6 +83,7 @@ class PageRow:
     revised: datetime | None
     page_type: str | None
     page_type_probability: float | None
+    main_text_score: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ __all__ = [
     "Visit",
 ]
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Raised whenever a table, a column, a view or what they mean changes, with a new migration."""
 
 VIEWS = {
@@ -234,6 +234,7 @@ class Page(Base):
     page_type_probability: Mapped[float | None]
     steady_hash: Mapped[bytes | None] = mapped_column(LargeBinary(16))
     render_reason: Mapped[str | None] = mapped_column(String)
+    main_text_score: Mapped[float | None]
 
 
 class KeptPage(Base):

@@ -109,6 +109,8 @@ class PageRecord:
         The main text itself, for a store that keeps texts.
     page_type, page_type_probability
         Its functional type by the page alone, and how probable that is; ``None``: not known.
+    main_text_score
+        The word F1 to expect of its main text by the page alone; ``None``: not known.
     steady_hash
         16 bytes that are equal for main texts with the same words but for figures and dates, the
         site's verdict left aside.
@@ -140,6 +142,7 @@ class PageRecord:
     main_text: str | None = None
     page_type: str | None = None
     page_type_probability: float | None = None
+    main_text_score: float | None = None
     steady_hash: bytes | None = None
     look: Look | None = None
     unchanged: str | None = None

@@ -230,6 +230,7 @@ class VisitToDecide:
             "model": clean(record.model),
             "page_type": None if record.page_type is None else clean(record.page_type),
             "page_type_probability": record.page_type_probability,
+            "main_text_score": record.main_text_score,
             "rendered": record.rendered,
             "render_error": None if record.render_error is None else shorten(record.render_error),
             "render_reason": None

@@ -16,6 +16,7 @@ import numpy as np
 
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.tags import BLOCK, HEADINGS, TABLE_CELLS
+from websegment_scrapy.page.walk import CODE_LINE
 
 if TYPE_CHECKING:
     from websegment_scrapy.content.page_templates import PageTemplates
@@ -82,6 +83,14 @@ class _Writer:
         self.places: dict[int, _Place] = {}
         self.is_data: dict[int, bool] = {}
         self.begun: set[int] = set()
+        self.code_tables = self._tables_of_code()
+
+    def _tables_of_code(self) -> set[int]:
+        """Return the tables of which each row is a line of code."""
+        lines = (node for node, called in self.tree.names.items() if CODE_LINE in called)
+        found = {self.parent[self.parent[line]] for line in lines}
+        tables = found | {self.parent[node] for node in found if node >= 0}
+        return {node for node in tables if node >= 0 and self.names[node] == "table"}
 
     def write(self, nodes: list[int]) -> str:
         lines: list[str] = []
@@ -152,16 +161,18 @@ class _Writer:
     def _within(self, node: int, around: _Place) -> _Place:
         """Return what an element makes of the text in it, given what is around the element."""
         name, table = self.names[node], around.open_table
-        if around.table >= 0:
-            return around  # in the cells of a table with data there is only text
+        if around.table >= 0 or around.code >= 0:
+            return around  # in the cells of a table with data, and in code, there is only text
         if name in TABLE_CELLS and self._holds_data(table):
             return replace(self._around(table), block=table, table=table)
         place = replace(around, block=node) if name in BLOCK else around
         if name in HEADINGS:
             return replace(place, heading=int(name[1]))
         if name == "pre":
-            return replace(place, code=node if around.code < 0 else around.code)
+            return replace(place, code=node)
         if name == "table":
+            if node in self.code_tables:
+                return replace(place, code=node)
             return replace(place, open_table=node)
         if name in _LISTS:
             return replace(place, is_ordered=name == "ol")

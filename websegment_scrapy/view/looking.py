@@ -75,6 +75,7 @@ def look_at(task: LookedAt) -> str:
             "rendered": page.rendered,
             "type": page.page_type,
             "probability": page.page_type_probability,
+            "score": page.main_text_score,
             "words": page.words,
             "page_words": page.page_words,
             "width": max(width, 1),
