@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
     from typing import Self
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
@@ -167,11 +168,7 @@ class CrawledPage:
 
     @property
     def encoding(self) -> str | None:
-        """The encoding that was given with the response, if one was.
-
-        ``response.encoding`` would guess one where none is declared, here in the event loop; the
-        worker process does that.
-        """
+        """The encoding given with the response; guessing one is the worker process's work."""
         return getattr(self.response, "_encoding", None)
 
     @property
@@ -280,6 +277,10 @@ class PageRegistry:
         task.add_done_callback(self._recording.discard)
         return page
 
+    def requests_in_use(self) -> set[Request | None]:
+        """Return the requests of the pages that somebody waits for."""
+        return {response.request for response, page in self._pages.items() if page.users}
+
     async def recorded(self) -> None:
         """Wait until all pages are recorded, which the pipelines do before they close."""
         while self._recording:
@@ -321,9 +322,8 @@ class PageRegistry:
 
     def _use(self, response: Response) -> CrawledPage:
         """Return the page of a response, the same one as long as the response lives."""
-        page = self._pages.get(response)
-        if page is None:
-            page = self._pages[response] = CrawledPage(response)
+        page = self._pages.get(response) or CrawledPage(response)
+        self._pages[response] = page
         page.response = response
         page.users += 1
         return page
