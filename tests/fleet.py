@@ -36,17 +36,27 @@ import psycopg
 import yaml
 
 from tests.redis_server import RedisServer
-from tests.site import Site
+from tests.site import Route, Site
 from tests.texts import page, prose
 from websegment_scrapy.bench.server import new_database, postgresql
 from websegment_scrapy.store.queries import open_for_reading, pairs
 
-__all__ = ["EXAMPLE", "Fleet", "Found", "commands", "run_round", "servers", "site_of"]
+__all__ = [
+    "EXAMPLE",
+    "Fleet",
+    "Found",
+    "commands",
+    "postgresql_settings",
+    "run_round",
+    "servers",
+    "site_of",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "example_project"
 WITHIN = 240.0
 LEASE = 4.0
+MOSTLY = 0.8
 PLAIN = {
     "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
     "SCHEDULER_IDLE_BEFORE_CLOSE": "5",
@@ -57,6 +67,11 @@ def commands() -> dict[str, list[str]]:
     """Return the command of each service of the compose file."""
     services = yaml.safe_load((EXAMPLE / "fleet" / "compose.yaml").read_text())["services"]
     return {name: shlex.split(service["command"]) for name, service in services.items()}
+
+
+def postgresql_settings() -> dict[str, str]:
+    """Return what the compose file gives to PostgreSQL."""
+    return dict(each.split("=") for each in commands()["postgres"] if "=" in each)
 
 
 def site_of(articles: int) -> dict[str, str]:
@@ -85,6 +100,7 @@ class Found:
     pairs: int = 0
     seconds: float = 0.0
     connections: int = 0
+    """Most at the same time, to the store."""
     recovered: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -124,7 +140,8 @@ def servers(folder: Path, postgresql_url: str) -> Iterator[Servers]:
     (home / "scrapyd.conf").write_text(f"{settings}http_port = {port}\npoll_interval = 0.5\n")
     target = project / "scrapy.cfg"
     target.write_text(target.read_text().replace("http://127.0.0.1:6800/", address))
-    with RedisServer(folder / "redis") as redis, (home / "log.txt").open("wb") as log:
+    redis_server = RedisServer(folder / "redis", commands()["redis"][1:])
+    with redis_server as redis, (home / "log.txt").open("wb") as log:
         command = [str(Path(sys.executable).parent / commands()["scrapyd"][0])]
         scrapyd = subprocess.Popen(command, cwd=home, env=environment(), stdout=log, stderr=log)
         try:
@@ -216,6 +233,12 @@ class Fleet:
         jobs = [each for each in listed["running"] if each["id"] in self.jobs]
         return running + [psutil.Process(each["pid"]) for each in jobs if each.get("pid")]
 
+    def holding(self) -> set[int]:
+        """Return the processes that hold requests."""
+        with self.on.redis.client as client:
+            hands = client.keys(f"{self.folder.name}:requests:hand:*")
+        return {int(hand.decode().split(":")[-2]) for hand in hands}
+
     def under_way(self) -> bool:
         """Say whether any crawler works or a job is pending."""
         listed = _call(f"{self.on.scrapyd}listjobs.json?project=fleet")
@@ -249,6 +272,8 @@ def run_round(
     kills: int = 1,
     seed: int = 1,
     settings: dict[str, str] | None = None,
+    delay: float = 0.0,
+    spare_job: bool = False,
 ) -> Found:
     """Crawl a site with two crawlers and a job, kill some of them, and look at what is stored."""
     chance = random.Random(seed)
@@ -257,6 +282,10 @@ def run_round(
     with Site(site_of(articles)) as site:
         routes = {f"/{each}": page(prose(1, 5)) for each in ("home", "news", "about", "imprint")}
         site.routes |= routes
+        if delay:
+            site.routes = {
+                path: Route(body=str(body), delay=delay) for path, body in site.routes.items()
+            }
         fleet = Fleet(on, site.url("/"), name, settings or {})
         try:
             fleet.job()
@@ -271,7 +300,7 @@ def run_round(
                 if moments and sum(site.hits.values()) >= moments[0]:
                     moments.pop(0)
                     time.sleep(chance.uniform(0, 0.5))
-                    found.kills += _kill_one(fleet, chance)
+                    found.kills += _kill_one(fleet, chance, spare_job=spare_job)
                 time.sleep(0.05)
         finally:
             fleet.end()
@@ -280,18 +309,22 @@ def run_round(
     return found
 
 
-def _kill_one(fleet: Fleet, chance: random.Random) -> int:
-    """Kill a crawler or the job's process, and start another in its place."""
-    running = fleet.processes()
+def _kill_one(fleet: Fleet, chance: random.Random, *, spare_job: bool) -> int:
+    """Kill a crawler or the job's process, and start another in its place.
+
+    Mostly one that holds requests: who holds none has nothing to lose.
+    """
+    from_here = {each.pid for each in fleet.crawlers}
+    running = [each for each in fleet.processes() if each.pid in from_here or not spare_job]
+    holding = [each for each in running if each.pid in fleet.holding()]
     if not running:
         return 0
-    chosen = chance.choice(running)
-    from_here = chosen.pid in {each.pid for each in fleet.crawlers}
+    chosen = chance.choice(holding if holding and chance.random() < MOSTLY else running)
     try:
         chosen.send_signal(signal.SIGKILL)
     except psutil.NoSuchProcess:
         return 0
-    if from_here:
+    if chosen.pid in from_here:
         fleet.crawler()
     else:
         fleet.job()
@@ -350,7 +383,7 @@ def main() -> int:
     bad = 0
     with (
         tempfile.TemporaryDirectory() as folder,
-        postgresql(settings={"max_connections": "200", "max_locks_per_transaction": "256"}) as own,
+        postgresql(settings=postgresql_settings()) as own,
         servers(Path(folder), own.get_uri()) as on,
     ):
         for number in range(args.rounds):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -32,10 +33,19 @@ def find_redis() -> str:
 
 
 class RedisServer:
-    """Keeps what it is told in a log, as docs/guides/many-crawlers.md recommends."""
+    """Keeps what it is told in a log, as docs/guides/many-crawlers.md recommends.
 
-    def __init__(self, folder: Path) -> None:
+    Parameters
+    ----------
+    folder
+        Where it keeps its log.
+    options
+        Of the command.
+    """
+
+    def __init__(self, folder: Path, options: Sequence[str] = ("--appendonly", "yes")) -> None:
         self.folder = folder
+        self.options = options
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
@@ -50,10 +60,9 @@ class RedisServer:
         return redis.Redis(port=self.port)
 
     def start(self) -> None:
-        options = ("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction")
         where = ("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder))
         with (self.folder / "redis.log").open("ab") as log:
-            self.process = subprocess.Popen([find_redis(), *where, *options], stdout=log)
+            self.process = subprocess.Popen([find_redis(), *where, *self.options], stdout=log)
         deadline = time.monotonic() + STARTS_WITHIN
         while True:
             try:
