@@ -31,7 +31,7 @@ SHARED = {
     "SCHEDULER_PERSIST": True,
     "WEBSEGMENT_RENDER": "never",
     "WEBSEGMENT_WORKERS": 1,
-    "WEBSEGMENT_LEASE": 3,
+    "WEBSEGMENT_LEASE": 600,
     "CONCURRENT_REQUESTS": 3,
     **PATIENT,
 }
@@ -149,7 +149,7 @@ def test_whatever_crawlers_and_redis_do_nothing_is_lost(
         hand = {token: hand[token] for token in held}
         hand |= {token: int(data.split()[1]) for token, data in turn.taken}
         hands[f"{name}{steps // 50}"] = hand
-        if chance.random() < 0.02:
+        if chance.random() < 0.04:
             redis_server.kill()
             redis_server.start()
         if not turn.waiting and not turn.theirs and not turn.taken and not hand:
@@ -261,7 +261,7 @@ def test_a_stopped_crawler_gives_back_what_is_under_way(
 ) -> None:
     """Nothing is visited twice, and the others need not wait for its lease."""
     with Site(slow_site()) as site:
-        settings = shared(redis_server, tmp_path, WEBSEGMENT_LEASE=600)
+        settings = shared(redis_server, tmp_path)
         settings["EXTENSIONS"] = {"tests.signals.ShortGrace": 0}
         processes = crawlers(site, settings, tmp_path)
         wait_for(lambda: both_hold(redis_server), processes, log_of(tmp_path, 0))
@@ -279,7 +279,7 @@ def test_a_killed_crawler_loses_nothing(
 ) -> None:
     """Also when what it held could not be serialised."""
     with Site(slow_site()) as site:
-        settings = shared(redis_server, tmp_path)
+        settings = shared(redis_server, tmp_path, WEBSEGMENT_LEASE=3)
         processes = crawlers(site, settings, tmp_path, spider=spider)
         wait_for(lambda: both_hold(redis_server), processes, log_of(tmp_path, 0))
         processes[0].kill()
@@ -376,7 +376,7 @@ def test_a_page_may_be_looked_at_by_one_crawler_and_rendered_by_the_other(
     with Site({"/": page(prose(99), "Home", links=links)} | pages) as site:
         names = {f"/{name}": page(prose(1)) for name in ("home", "news", "about", "imprint")}
         site.routes |= names
-        settings = shared(redis_server, tmp_path, WEBSEGMENT_RENDER="auto", WEBSEGMENT_LEASE=60)
+        settings = shared(redis_server, tmp_path, WEBSEGMENT_RENDER="auto")
         end(crawlers(site, settings, tmp_path), tmp_path)
         assert visits(tmp_path) == dict.fromkeys(site.routes, 1)
     connection = sqlite3.connect(tmp_path / "pages.db")

@@ -1,8 +1,8 @@
 """Requests that cannot be serialised, in the memory of one of the crawlers that share a queue.
 
-They are lost with their crawler, so the requests that were in hand when they came, of which one led
-to them, stay in hand until they are done; whoever takes those over comes to them again. For that
-reason the filter that all crawlers share is told of them only then.
+They are lost with their crawler, so the request that led to them stays in hand until they are
+done; whoever takes that one over comes to them again. For that reason the filter that all crawlers
+share is told of them only then.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
+    from collections.abc import Mapping, Set
 
     from scrapy import Request
 
@@ -38,9 +38,23 @@ class KeptRequests:
         """Say whether one of them has this fingerprint."""
         return any(fingerprint == known for known, _ in self._known.values())
 
-    def add(self, request: Request, fingerprint: str, in_hand: Iterable[str]) -> None:
-        """Keep a request, and the tokens that are in hand now."""
-        self._known[request] = fingerprint, frozenset(in_hand)
+    def add(
+        self,
+        request: Request,
+        fingerprint: str,
+        origin: Request | None,
+        hand: Mapping[Request, str],
+    ) -> None:
+        """Keep a request, and have what led to it stay in hand: all that is, if that is not known.
+
+        It is not for what was not yielded by a callback, such as another try.
+        """
+        pinned = frozenset(hand.values())
+        if origin is not None and origin in hand:
+            pinned = frozenset((hand[origin],))
+        elif origin is not None and origin in self._known:
+            pinned = self._known[origin][1]
+        self._known[request] = fingerprint, pinned
         heapq.heappush(self._waiting, (-request.priority, next(self._order), request))
 
     def take(self) -> Request:

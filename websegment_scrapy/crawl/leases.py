@@ -50,7 +50,8 @@ for i = 1, #new, 3 do
     if fingerprint ~= '' and redis.call('SADD', filter, fingerprint) == 0 then
         filtered = filtered + 1
     elseif request ~= '' then
-        local token = string.format('%016d', redis.call('INCR', serial))
+        local number = redis.call('INCR', serial)
+        local token = string.format('%010d%06d-%012d', time[1], time[2], number)
         redis.call('HSET', data, token, request)
         redis.call('ZADD', waiting, score, token)
     end
@@ -108,9 +109,11 @@ if clear == '1' and others == 0 and left == 0 and redis.call('ZCARD', mine) == 0
 end
 return {taken, filtered, recovered, left, others, theirs}
 """
-"""Redis 5 or newer. Tokens count up: of one priority the first in is the first out. Times
-are those of Redis, whatever the clocks of the crawlers say. The names of the hands are made here,
-which a Redis *cluster* does not allow."""
+"""Redis 5 or newer. Tokens go up: of one priority the first in is the first out. A Redis that is
+killed may forget its last second, and with it how far it had counted; a crawler that is done with
+a forgotten request must not take away another one that got its number, hence the time. Times are
+those of Redis, whatever the clocks of the crawlers say. The names of the hands are made here, which
+a Redis *cluster* does not allow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,7 @@ WAIT_SECONDS = 20.0
 """For so long a page waits for the first looks at its site."""
 
 ASK_SECONDS = 2.0
-"""Meanwhile the store is asked: a page that goes back to a queue that crawlers share may be rendered
-by another one."""
+"""Meanwhile the store is asked: of crawlers that share a queue another one may render the page."""
 
 
 class OnDemandMiddleware:

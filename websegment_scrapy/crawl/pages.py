@@ -199,6 +199,8 @@ class PageRegistry:
         self.results = ItemResults(config, crawler.stats)
         self.revisits = bool(config.revisit)
         """Whether the crawl comes back to known pages for less than a full look."""
+        self.origins: WeakKeyDictionary[Request, Request] | None = None
+        """The requests that led to others, for a scheduler that asks for them."""
         self.writer: StoreWriter | None = None
         """The way to the store, where there is one."""
         self.sites: SiteVerdicts | None = None
@@ -230,10 +232,9 @@ class PageRegistry:
         return cls._of_crawler[crawler]
 
     def remember(self, item: Any, response: Response, named: Sequence[Response] = ()) -> None:
-        """Note that the callback of ``response`` yielded ``item``.
+        """Note the item of a callback: it belongs to the response, or to those named for it.
 
-        It belongs to that page, or to those that were named for it (``belongs_to``): the first of
-        them is the item's own, the others are recorded.
+        Of these (``belongs_to``) the first is the item's own, the others are recorded.
         """
         first, *others = named or (response,)
         page = self._use(first)
@@ -257,8 +258,7 @@ class PageRegistry:
     def adopt(self, item: Any) -> CrawledPage | None:
         """Return the page of an item that came past the spider middlewares, if it is known.
 
-        So do items of errbacks, of which only ``belongs_to`` can tell, and those of
-        ``scrapy parse --pipelines``.
+        So do items of errbacks, if ``belongs_to`` tells, and those of ``scrapy parse --pipelines``.
         """
         parsed = PARSED.get()
         named = named_pages(item) or (() if parsed is None else (parsed,))

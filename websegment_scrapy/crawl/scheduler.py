@@ -16,7 +16,9 @@ import secrets
 import socket
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from scrapy import Request
 from scrapy.utils.misc import load_object
 
 from websegment_scrapy.crawl.ending import Ending
@@ -40,7 +42,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from typing import Self
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from websegment_scrapy.crawl.leases import Turn
@@ -59,26 +61,19 @@ ENOUGH = 100
 PATIENCE = 60.0
 """Seconds for which Redis may be gone, as for the database (`store.store`)."""
 
-UNREADABLE = (
-    "%s: request %s cannot be read (%s: %s) and is kept in %s: it was written by another version "
-    "of the project or of Python"
-)
-
 
 class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
     """Scrapy scheduler for crawlers that share one queue in Redis.
 
-    Settings: those of scrapy-redis (``REDIS_URL``, ``REDIS_PARAMS``, ``SCHEDULER_QUEUE_KEY``,
-    ``SCHEDULER_DUPEFILTER_KEY``, ``SCHEDULER_SERIALIZER``, ``DUPEFILTER_CLASS``, which has to be
-    scrapy-redis's, and ``SCHEDULER_FLUSH_ON_START``); ``SCHEDULER_PERSIST``: without it what was
-    seen is forgotten when the last crawler has finished, not the first;
-    ``WEBSEGMENT_LEASE``: seconds after which what a silent crawler holds goes to the others.
+    Settings: those of scrapy-redis, of which ``DUPEFILTER_CLASS`` has to be scrapy-redis's, and
+    without ``SCHEDULER_PERSIST`` what was seen is forgotten when the last crawler has finished, not
+    the first; ``WEBSEGMENT_LEASE``: seconds after which what a silent crawler holds goes to others.
 
     A crawler is idle only when nothing waits and nobody holds anything, so that the last ones take
     over what a dead one held. Stopped in good order it gives back what is not done, at once.
 
     What cannot be serialised (an item that `belongs_to` pages travels with their responses) stays
-    in this crawler's memory, and the requests that were in hand then stay in hand until it is done.
+    in this crawler's memory (`kept_requests`).
 
     Stats: ``websegment/queue/recovered``, ``websegment/queue/unreadable``,
     ``websegment/queue/in_memory``, ``websegment/queue/unreachable_seconds``; scrapy-redis's
@@ -116,6 +111,7 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
         name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.leased = LeasedQueue(self.server, self.key, self.df.key, name)
         self.registry = PageRegistry.of(self.crawler)
+        self.origins = self.registry.origins = WeakKeyDictionary[Request, Request]()
         self.new: list[NewRequest] = []
         self.tokens: dict[Request, str] = {}
         """The requests in hand."""
@@ -128,12 +124,13 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
                 f"{self.key} in Redis is a queue of scrapy-redis's own scheduler, which this one "
                 "does not read: let the crawl that wrote it finish, or delete the key"
             )
-        turn = self._turn()
+        turn = self._turn(leaving=True)  # only to look
         if self.flush_on_start and turn is not None:
             if turn.others:
                 raise ConfigError(
-                    f"SCHEDULER_FLUSH_ON_START would take the queue {self.key} from "
-                    f"{turn.others} crawlers that are at work: start with it once, before them"
+                    f"SCHEDULER_FLUSH_ON_START would take the queue {self.key} from {turn.others} "
+                    f"crawlers that are at work, or were {self.lease:g} seconds ago: start with it "
+                    "once, before them"
                 )
             self.leased.forget()
             turn = self._turn()
@@ -146,11 +143,7 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
         self.beating.cancel()
         left = self._turn(leaving=True, clear=reason == "finished" and not self.persist)
         if left is None and self.tokens:
-            logger.error(
-                "Redis cannot be told that the crawl ends: what it held goes to the others in "
-                "%g seconds",
-                self.lease,
-            )
+            logger.error("Redis is not told: what was held goes to others in %g s", self.lease)
 
     def enqueue_request(self, request: Request) -> bool:
         """Put a request into the queue, with the next turn."""
@@ -160,7 +153,7 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
         except (ValueError, TypeError, AttributeError, RecursionError, pickle.PicklingError) as why:
             return self._keep(request, fingerprint, why)
         self.new.append(NewRequest(fingerprint, request.priority, data))
-        if len(self.new) >= ENOUGH:
+        if len(self.new) >= ENOUGH and self.silent_since is None:
             self._turn()
         return True
 
@@ -220,11 +213,8 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
         self._count("dupefilter/filtered", turn.filtered)
         if turn.recovered:
             self._count("websegment/queue/recovered", turn.recovered)
-            logger.warning(
-                "%d requests were taken back from a crawler that is silent for %g seconds",
-                turn.recovered,
-                self.lease,
-            )
+            told = "%d requests were taken back from a crawler that is silent for %g seconds"
+            logger.warning(told, turn.recovered, self.lease)
         if self.silent_since is not None:
             logger.info("Redis is back after %.0f seconds", monotonic() - self.silent_since)
             self._count("websegment/queue/unreachable_seconds", monotonic() - self.silent_since)
@@ -253,14 +243,10 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
             self._count("dupefilter/filtered", 1)
             return False
         if not self.stats.get_value("websegment/queue/in_memory"):
-            logger.warning(
-                "%s and others like it stay in this crawler's memory, since they cannot be "
-                "serialised: %s",
-                request,
-                why,
-            )
+            told = "%s and others that cannot be serialised stay in this crawler's memory: %s"
+            logger.warning(told, request, why)
         self._count("websegment/queue/in_memory", 1)
-        self.kept.add(request, fingerprint, self.tokens.values())
+        self.kept.add(request, fingerprint, self.origins.get(request), self.tokens)
         return True
 
     def _is_known(self, fingerprint: str) -> bool:
@@ -275,7 +261,8 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
     def _put_aside(self, token: str, data: bytes, why: Exception) -> None:
         """Keep what cannot be read where it can be looked at."""
         place = f"{self.key}:unreadable"
-        logger.error(UNREADABLE, self.key, token, type(why).__name__, why, place)
+        told = "A request (of another version?) cannot be read; it is kept as %s in %s: %r"
+        logger.error(told, token, place, why)
         self._count("websegment/queue/unreadable", 1)
         try:
             self.server.hset(place, token, data)
