@@ -24,8 +24,9 @@ demo: .venv/installed ## crawl the example sites twice and show what was found
 	else echo "Without a browser the site built by JavaScript stays empty."; render=never; fi; \
 	cd example_project && ../$(BIN)/python -m demo --port $(PORT) --render "$$render"
 
-test: .venv/installed ## check style and types, then run all tests (needs a browser)
+test: .venv/installed ## check style and types, then run all tests (browser, Redis)
 	@$(BIN)/python .ci/bootstrap.py browser --required
+	@$(BIN)/python .ci/bootstrap.py redis
 	@$(MAKE) --no-print-directory lint
 	@export WEBSEGMENT_CHROMIUM="$$(cat .venv/browser)"; \
 	$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder || { status=$$?; \

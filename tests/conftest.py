@@ -14,6 +14,8 @@ SLOW = (
     "test_bench_hostile.py",
     "test_signals.py",
     "test_hostile.py",
+    "test_shared_queue.py",
+    "test_fleet.py",
     "test_endurance.py",
     "test_cli.py",
     "test_crawl.py",

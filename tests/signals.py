@@ -29,7 +29,7 @@ from tests.crawling import start_crawl
 from tests.site import Site
 from tests.spiders import FollowSpider
 from tests.texts import page, prose
-from websegment_scrapy.crawl import ending
+from websegment_scrapy.crawl import ending, scheduler
 from websegment_scrapy.crawl.dedup_pipeline import DedupPipeline
 from websegment_scrapy.store import Store
 
@@ -39,6 +39,7 @@ __all__ = [
     "LinkSpider",
     "Moment",
     "ShortGrace",
+    "ShortQueuePatience",
     "Stopped",
     "articles",
     "left_running",
@@ -69,6 +70,15 @@ class ShortGrace:
     @classmethod
     def from_crawler(cls, _crawler: Any) -> ShortGrace:
         ending.GRACE_SECONDS = 2.0
+        return cls()
+
+
+class ShortQueuePatience:
+    """Scrapy extension: Redis may be gone for two seconds, not for a minute."""
+
+    @classmethod
+    def from_crawler(cls, _crawler: Any) -> ShortQueuePatience:
+        scheduler.PATIENCE = 2.0
         return cls()
 
 

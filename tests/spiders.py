@@ -68,6 +68,33 @@ class IndexSpider(PageSpider):
         yield WebPage.from_response(response)
 
 
+class OnlyLinks(FollowSpider):
+    """Follows every link and yields no item; what it has begun with is not done again."""
+
+    name = "only-links"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            yield scrapy.Request(url)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield from (each for each in super().parse(response) if isinstance(each, scrapy.Request))
+
+
+class LinkedChain(OnlyLinks):
+    """Every page's item travels with the request for the next page, which belongs to it too."""
+
+    name = "linked-chain"
+
+    def parse(self, response: Response, item: Any = None) -> Iterator[Any]:
+        item = belongs_to(item or {"url": response.url}, response)
+        links = list(super().parse(response))
+        yield from links[1:]
+        if links:
+            yield links[0].replace(cb_kwargs={"item": belongs_to({"url": "next"}, response)})
+        yield item
+
+
 class FailureSpider(PageSpider):
     """Counts, as stats, why the browser could not load what a page asks for."""
 

@@ -142,9 +142,12 @@ def test_apt_is_asked_last_and_only_by_root(
     assert found == str(machine.bin / name)
     packages = ["chromium-headless-shell", "chromium"]
     tried = packages[: packages.index(name) + 1]
-    install = "noninteractive -q install -y --no-install-recommends"
     asked = [line for line in machine.logged().splitlines() if line.startswith("noninteractive")]
-    assert asked == ["noninteractive -q update", *(f"{install} {package}" for package in tried)]
+    assert asked == [
+        f"noninteractive -q {command}"
+        for package in tried
+        for command in ("update", f"install -y --no-install-recommends {package}")
+    ]
 
 
 def test_a_browser_that_hangs_is_given_up_with_all_that_it_started(
@@ -273,3 +276,34 @@ def test_make_help_lists_every_target() -> None:
     )
     shown = [line.split()[1] for line in done.stdout.splitlines()]
     assert shown == ["help", "demo", "test", "check", "docs", "floors", "lint", "format", "clean"]
+
+
+def test_the_redis_of_the_environment_comes_before_the_systems(
+    bootstrap: ModuleType, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path)
+    scripts = tmp_path / "venv"
+    scripts.mkdir()
+    system = machine.command("redis-server")
+    assert bootstrap.find_redis(machine.environ, scripts) == system
+    own = machine.script(scripts / "redis-server", "exit 0")
+    assert bootstrap.find_redis(machine.environ, scripts) == own
+
+
+def test_apt_is_asked_for_a_redis_where_that_is_possible(
+    bootstrap: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path)
+    machine.command("apt-get", f'[ "$2" = update ] || /bin/cp /bin/true {machine.bin}/redis-server')
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert bootstrap.find_redis(machine.environ, tmp_path) is None
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert bootstrap.find_redis(machine.environ, tmp_path) == str(machine.bin / "redis-server")
+
+
+def test_without_a_redis_one_sentence_says_what_to_do(
+    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bootstrap, "find_redis", lambda environ, scripts: None)
+    assert bootstrap.main(["redis"]) == 1
+    assert "apt-get install redis-server" in capsys.readouterr().err

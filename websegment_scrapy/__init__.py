@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.crawl.render import RenderMiddleware
     from websegment_scrapy.crawl.revision import page_revised
     from websegment_scrapy.crawl.revisit import NotDue, RevisitMiddleware, UnchangedPage
+    from websegment_scrapy.crawl.scheduler import SharedScheduler
     from websegment_scrapy.crawl.segment_pipeline import SegmentPipeline
     from websegment_scrapy.extraction import Extraction, extract
     from websegment_scrapy.items import WebPage, belongs_to
@@ -40,6 +41,7 @@ __all__ = [
     "RenderMiddleware",
     "RevisitMiddleware",
     "SegmentPipeline",
+    "SharedScheduler",
     "ShortLogFormatter",
     "Unchanged",
     "UnchangedPage",
@@ -65,6 +67,7 @@ _HOMES = {
     "RenderMiddleware": "crawl.render",
     "RevisitMiddleware": "crawl.revisit",
     "SegmentPipeline": "crawl.segment_pipeline",
+    "SharedScheduler": "crawl.scheduler",
     "ShortLogFormatter": "crawl.log_lines",
     "Unchanged": "crawl.dropping",
     "UnchangedPage": "crawl.revisit",

@@ -123,6 +123,9 @@ class Config:
         MiB of memory that the analysis of one page may take.
     page_size
         MiB that a document may have; a larger one is neither downloaded to its end nor analysed.
+    lease
+        Of crawlers that share a queue (`SharedScheduler`): seconds after which what a crawler holds
+        that says nothing goes to the others.
     """
 
     enabled: bool = True
@@ -159,6 +162,7 @@ class Config:
     page_timeout: float = 30.0
     page_memory: int = 1024
     page_size: int = 8
+    lease: float = 60.0
 
     def __post_init__(self) -> None:
         _one_of("render", self.render, RENDER_MODES)
@@ -181,6 +185,7 @@ class Config:
         _in_range("workers", self.workers, 0, 1024)
         _in_range("page_timeout", self.page_timeout, 0.1, 3600)
         _in_range("page_memory", self.page_memory, 64, 1_048_576)
+        _in_range("lease", self.lease, 1, 86_400)
         if self.similarity is not None:
             _in_range("similarity", self.similarity, 0.05, 1.0)
         try:

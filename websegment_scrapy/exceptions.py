@@ -8,6 +8,7 @@ __all__ = [
     "ConfigError",
     "NoSuchBrowser",
     "NotHtml",
+    "QueueError",
     "StoreError",
     "StoreMismatch",
     "UnknownEngine",
@@ -48,6 +49,10 @@ class BrowserNotFound(WebsegmentError):
 
 class NoSuchBrowser(BrowserNotFound, ConfigError):
     """The Chromium that was named does not exist; no other is taken in its place."""
+
+
+class QueueError(WebsegmentError):
+    """The queue that crawlers share cannot be reached."""
 
 
 class StoreError(WebsegmentError):

@@ -180,22 +180,32 @@ class Ending:
                 lambda task: None if task.cancelled() else task.exception()
             )
 
+    @property
+    def _scheduler(self) -> Any:
+        slot = self.crawler.engine._slot
+        return None if slot is None else slot.scheduler
+
     def _put_back(self, request: Request) -> None:
-        """Put back what came from Scrapy's queue (robots.txt and media did not), once."""
+        """Put back what came from Scrapy's queue (robots.txt and media did not), once.
+
+        A queue that holds requests until they are done (`scheduler`) only has to be told.
+        """
         if request in self._left or request in self._decided or self._queue_closed:
             return
         if request.callback is NO_CALLBACK:
             return
         self._left.add(request)
-        again = request.replace(dont_filter=True)
-        if not request.dont_filter:
-            again.meta[FILTER_KEY] = True
-        again.meta.pop("playwright_page", None)
-        try:
-            self.crawler.engine.crawl(again)
-        except (OSError, RuntimeError) as error:  # a full disk may be why the crawl ends
-            logger.error("Not left for the resume: %s: %s", request.url[:500], error)  # noqa: TRY400
-            return
+        give_back = getattr(self._scheduler, "give_back", None)
+        if give_back is None or not give_back(request):
+            again = request.replace(dont_filter=True)
+            if not request.dont_filter:
+                again.meta[FILTER_KEY] = True
+            again.meta.pop("playwright_page", None)
+            try:
+                self.crawler.engine.crawl(again)
+            except (OSError, RuntimeError) as error:  # a full disk may be why the crawl ends
+                logger.error("Not left for the resume: %s: %s", request.url[:500], error)  # noqa: TRY400
+                return
         assert self.crawler.stats is not None
         self.crawler.stats.inc_value("websegment/left")
 
@@ -263,7 +273,10 @@ class Ending:
         if self._reactor is not None and not self._forcing:
             self._reactor.removeSystemEventTrigger(self._trigger)
         left = len(self._left)
-        if left and self.crawler.settings["JOBDIR"]:
+        shared = hasattr(self._scheduler, "give_back")
+        if left and (shared or getattr(self._scheduler, "persist", False)):  # scrapy-redis's
+            logger.info("%d pages under way were left in the queue that crawlers share", left)
+        elif left and self.crawler.settings["JOBDIR"]:
             logger.info("%d pages under way were left: they are done when the crawl resumes", left)
         elif left:
             logger.info(

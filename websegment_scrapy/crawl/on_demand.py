@@ -53,6 +53,9 @@ POSTED = "what is posted is sent once"
 WAIT_SECONDS = 20.0
 """For so long a page waits for the first looks at its site."""
 
+ASK_SECONDS = 2.0
+"""Meanwhile the store is asked: of crawlers that share a queue another one may render the page."""
+
 
 class OnDemandMiddleware:
     """Downloads pages plainly first, and has those rendered that need it.
@@ -202,7 +205,10 @@ class OnDemandMiddleware:
                 or loop.time() >= until
             ):
                 return why
-            await self.ending.unless_left(self._wait(until - loop.time()), request)
+            seconds = min(ASK_SECONDS, until - loop.time())
+            await self.ending.unless_left(self._wait(seconds), request)
+            if loop.time() >= until:  # they do not come
+                self._first_looks.pop(place, None)
 
     async def _wait(self, seconds: float) -> None:
         self._waiting += 1

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
     from typing import Self
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
@@ -167,11 +168,7 @@ class CrawledPage:
 
     @property
     def encoding(self) -> str | None:
-        """The encoding that was given with the response, if one was.
-
-        ``response.encoding`` would guess one where none is declared, here in the event loop; the
-        worker process does that.
-        """
+        """The encoding given with the response; guessing one is the worker process's work."""
         return getattr(self.response, "_encoding", None)
 
     @property
@@ -202,6 +199,8 @@ class PageRegistry:
         self.results = ItemResults(config, crawler.stats)
         self.revisits = bool(config.revisit)
         """Whether the crawl comes back to known pages for less than a full look."""
+        self.origins: WeakKeyDictionary[Request, Request] | None = None
+        """The requests that led to others, for a scheduler that asks for them."""
         self.writer: StoreWriter | None = None
         """The way to the store, where there is one."""
         self.sites: SiteVerdicts | None = None
@@ -233,10 +232,9 @@ class PageRegistry:
         return cls._of_crawler[crawler]
 
     def remember(self, item: Any, response: Response, named: Sequence[Response] = ()) -> None:
-        """Note that the callback of ``response`` yielded ``item``.
+        """Note the item of a callback: it belongs to the response, or to those named for it.
 
-        It belongs to that page, or to those that were named for it (``belongs_to``): the first of
-        them is the item's own, the others are recorded.
+        Of these (``belongs_to``) the first is the item's own, the others are recorded.
         """
         first, *others = named or (response,)
         page = self._use(first)
@@ -260,8 +258,7 @@ class PageRegistry:
     def adopt(self, item: Any) -> CrawledPage | None:
         """Return the page of an item that came past the spider middlewares, if it is known.
 
-        So do items of errbacks, of which only ``belongs_to`` can tell, and those of
-        ``scrapy parse --pipelines``.
+        So do items of errbacks, if ``belongs_to`` tells, and those of ``scrapy parse --pipelines``.
         """
         parsed = PARSED.get()
         named = named_pages(item) or (() if parsed is None else (parsed,))
@@ -279,6 +276,10 @@ class PageRegistry:
         self._recording.add(task)
         task.add_done_callback(self._recording.discard)
         return page
+
+    def requests_in_use(self) -> set[Request | None]:
+        """Return the requests of the pages that somebody waits for."""
+        return {response.request for response, page in self._pages.items() if page.users}
 
     async def recorded(self) -> None:
         """Wait until all pages are recorded, which the pipelines do before they close."""
@@ -321,9 +322,8 @@ class PageRegistry:
 
     def _use(self, response: Response) -> CrawledPage:
         """Return the page of a response, the same one as long as the response lives."""
-        page = self._pages.get(response)
-        if page is None:
-            page = self._pages[response] = CrawledPage(response)
+        page = self._pages.get(response) or CrawledPage(response)
+        self._pages[response] = page
         page.response = response
         page.users += 1
         return page

@@ -48,6 +48,8 @@ class RememberResponseMiddleware(WithRegistry):
         async for value in result:
             if isinstance(value, Request):
                 leads_on = True
+                if self.registry.origins is not None and response.request is not None:
+                    self.registry.origins[value] = response.request
                 if self.registry.revisits:
                     value.meta[YIELDED_KEY] = True
             elif value is not None:
