@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"exceptions", "page", "template", "content", "segment"},
     "page_types": {"model_files", "trees", "page", "content"},
     "dedup": {"page"},
+    "archives": {"exceptions", "page"},
     "judging": {"model_files", *CORE},
     "findings": {"template", "dedup"},
     "analysis": {"config", "exceptions", *CORE, "judging", "findings"},
@@ -51,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "dedup", "findings", "pool", "tasks", "store",
     },
     "addon": {"config", "crawl"},
-    "measure": {"exceptions", "page", "crawl"},
+    "measure": {"exceptions", "page", "archives", "crawl"},
     "learn": {"exceptions", "model_files", "trees", *CORE, "measure"},
     "evaluate": {
         "exceptions", "config", *CORE, "judging", "extraction", "pool", "store", "measure", "learn",
@@ -64,7 +65,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "exceptions", "printable", "config", *CORE, "analysis", "explanation", "pool", "store",
     },
     "cli": {
-        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "explanation",
+        "exceptions", "printable", "config", "model_files", *CORE, "archives", "analysis",
+        "explanation",
         "extraction", "pool", "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
     },
 }  # fmt: skip
