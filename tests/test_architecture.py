@@ -47,6 +47,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pool": {"exceptions", "shielding", "deadlines", "frames"},
     "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis", "extraction"},
     "store": {"exceptions", "template", "dedup"},
+    "batch": {
+        "exceptions", "config", "page", "template", "dedup", "archives", "findings", "pool",
+        "tasks", "store",
+    },
     "crawl": {
         "exceptions", "shielding", "items", "keeper", "config", "page", "template", "segment",
         "dedup", "findings", "pool", "tasks", "store",
@@ -66,8 +70,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "exceptions", "printable", "config", "model_files", *CORE, "archives", "analysis",
-        "explanation",
-        "extraction", "pool", "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
+        "explanation", "extraction", "pool", "store", "batch", "crawl", "measure", "learn",
+        "evaluate", "bench", "view",
     },
 }  # fmt: skip
 """Of every folder and module in the package what else of ours it may import: each only what stands

@@ -88,7 +88,8 @@ def set_pages(data: Path, name: str) -> Iterator[tuple[str, bytes, str]]:
         pages = content_pages if name in CONTENT_SETS else neardup_pages
         for each in pages(data, name):
             body = each.html.encode("utf-8", "surrogatepass")
-            yield each.url, body, "text/html; charset=utf-8"
+            url = each.url or f"http://{name}.test/{each.id}"
+            yield url, body, "text/html; charset=utf-8"
 
 
 def main() -> int:
