@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"exceptions", "page", "template", "content", "segment"},
     "page_types": {"model_files", "trees", "page", "content"},
     "dedup": {"page"},
+    "archives": {"exceptions", "page"},
     "judging": {"model_files", *CORE},
     "findings": {"template", "dedup"},
     "analysis": {"config", "exceptions", *CORE, "judging", "findings"},
@@ -46,12 +47,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pool": {"exceptions", "shielding", "deadlines", "frames"},
     "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis", "extraction"},
     "store": {"exceptions", "template", "dedup"},
+    "batch": {
+        "exceptions", "config", "page", "template", "dedup", "archives", "findings", "pool",
+        "tasks", "store",
+    },
     "crawl": {
         "exceptions", "shielding", "items", "keeper", "config", "page", "template", "segment",
         "dedup", "findings", "pool", "tasks", "store",
     },
     "addon": {"config", "crawl"},
-    "measure": {"exceptions", "page", "crawl"},
+    "measure": {"exceptions", "page", "archives", "crawl"},
     "learn": {"exceptions", "model_files", "trees", *CORE, "measure"},
     "evaluate": {
         "exceptions", "config", *CORE, "judging", "extraction", "pool", "store", "measure", "learn",
@@ -64,8 +69,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "exceptions", "printable", "config", *CORE, "analysis", "explanation", "pool", "store",
     },
     "cli": {
-        "exceptions", "printable", "config", "model_files", *CORE, "analysis", "explanation",
-        "extraction", "pool", "store", "crawl", "measure", "learn", "evaluate", "bench", "view",
+        "exceptions", "printable", "config", "model_files", *CORE, "archives", "analysis",
+        "explanation", "extraction", "pool", "store", "batch", "crawl", "measure", "learn",
+        "evaluate", "bench", "view",
     },
 }  # fmt: skip
 """Of every folder and module in the package what else of ours it may import: each only what stands

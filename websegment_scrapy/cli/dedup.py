@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from websegment_scrapy.cli import diff, resign, revise
@@ -108,8 +109,12 @@ def add_parser(
         help="days since the last visit",
     )
     forgotten.set_defaults(run=_forget)
-    merged = add("merge", "bring all pages of another database into this one", _summary)
-    merged.add_argument("source", metavar="SOURCE", help="the other database")
+    merged = add(
+        "merge", "bring all pages of another database, or of a batch, into this one", _summary
+    )
+    merged.add_argument(
+        "source", metavar="SOURCE", help="the other database, or the folder of a batch"
+    )
     merged.set_defaults(run=_merge, bring=merging.merge)
     copied = add("copy", "copy another database into this new one, also to PostgreSQL", _summary)
     copied.add_argument("source", metavar="SOURCE", help="the other database")
@@ -155,6 +160,8 @@ def _forget(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
+    if (Path(args.source) / "batch.json").is_file():
+        return _merge_batch(args)
     info = queries.info_of(args.source)
     with (
         closing(queries.open_for_reading(args.source)) as source,
@@ -165,6 +172,31 @@ def _merge(args: argparse.Namespace) -> int:
     print(
         f"{store.database.name}: {brought.pages} pages and {brought.visits} visits of "
         f"{source.name}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _merge_batch(args: argparse.Namespace) -> int:
+    """Take the results of ``websegment batch`` into a database, also into a new one."""
+    from websegment_scrapy.batch.merging import merge_batch, open_batch
+
+    folder, options = open_batch(Path(args.source))
+    found = folder.summary()["total"]
+    total = sum(found.get(outcome, 0) for outcome in ("page", "empty", "failed"))
+    with (
+        Store.open(
+            args.database,
+            recipe=options.recipe,
+            similarity=options.similarity,
+            min_words=options.min_words,
+        ) as store,
+        counting("pages brought", total) as progress,
+    ):
+        brought = merge_batch(folder, options, store, progress=progress)
+    print(
+        f"{store.database.name}: {brought.pages} pages and the counts of {brought.sites} sites of "
+        f"{args.source}",
         file=sys.stderr,
     )
     return 0

@@ -26,6 +26,7 @@ INTERRUPTED = 130
 SUBCOMMANDS = {
     "segment": "segments and leaves of pages as JSON lines",
     "extract": "the main text of pages",
+    "batch": "whole archives to Parquet, with their near-duplicates",
     "compare": "are two pages near-duplicates?",
     "dedup": "query the database of near-duplicate decisions",
     "templates": "what a site repeats on its pages",

@@ -10,19 +10,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.archives.reading import is_archive
 from websegment_scrapy.cli.arguments import add_data, add_quiet, add_snapshots
+from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.exceptions import AnalysisError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from websegment_scrapy.evaluate.segmentation import GoldTask
     from websegment_scrapy.learn.examples import Example
     from websegment_scrapy.learn.pagelevel import TemplateExample
     from websegment_scrapy.measure.datasets import LabelledPage
     from websegment_scrapy.measure.marks import Mark
+    from websegment_scrapy.measure.sites import CrawledSite
     from websegment_scrapy.model_files import LayoutKind
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
@@ -62,8 +65,8 @@ def add_parser(
         "--sites",
         type=Path,
         metavar="DIR",
-        help="folder with one sub-folder of saved pages for each site, instead of sites.tar.xz of "
-        "the data sets",
+        help="folder with one sub-folder of saved pages for each site, or an archive (*.warc, "
+        "*.warc.gz, *.wacz), instead of sites.tar.xz of the data sets",
     )
     templates.add_argument(
         "--database",
@@ -160,15 +163,13 @@ def run_templates(args: argparse.Namespace) -> int:
     """Train and write the models of PageLevel; 1 if a page could not be used."""
     from websegment_scrapy.learn.pagelevel import train_templates
     from websegment_scrapy.learn.pagelevel_sites import site_examples
-    from websegment_scrapy.measure.datasets import data_directory
     from websegment_scrapy.measure.documents import Documents
-    from websegment_scrapy.measure.sites import crawled_sites
 
     layouts: tuple[LayoutKind, ...] = tuple(args.layout or LAYOUTS)
     examples: dict[LayoutKind, list[TemplateExample]] = {layout: [] for layout in layouts}
     failed: dict[str, str] = {}
     with (
-        crawled_sites(args.sites or data_directory(args.data)) as sites,
+        _sites(args) as sites,
         contextlib.closing(
             Documents(render="rendered" in layouts, snapshots=args.snapshots)
         ) as documents,
@@ -182,6 +183,22 @@ def run_templates(args: argparse.Namespace) -> int:
     for layout in layouts:
         _say_written(train_templates(examples[layout], layout).save(_folder(args)))
     return 1 if failed else 0
+
+
+@contextlib.contextmanager
+def _sites(args: argparse.Namespace) -> Iterator[Sequence[CrawledSite]]:
+    """Give the sites of a folder, of the data sets, or of an archive, whose counts are told."""
+    from websegment_scrapy.measure.archived import saved_pages
+    from websegment_scrapy.measure.datasets import data_directory
+    from websegment_scrapy.measure.sites import crawled_sites
+
+    with contextlib.ExitStack() as stack:
+        folder = args.sites
+        if folder is not None and is_archive(folder):
+            source = folder
+            folder, counts = stack.enter_context(saved_pages(source))
+            print(printable(f"websegment: {source}: {counts}"), file=sys.stderr)
+        yield stack.enter_context(crawled_sites(folder or data_directory(args.data)))
 
 
 def _verdicts(database: str | None, hosts: Sequence[str]) -> dict[str, SiteVerdict]:

@@ -8,8 +8,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websegment_scrapy.archives.reading import Counts, is_archive
 from websegment_scrapy.cli.arguments import DEFAULT_DATABASE, add_site_rules
-from websegment_scrapy.cli.inputs import add_input_arguments, load
+from websegment_scrapy.cli.inputs import (
+    add_input_arguments,
+    load,
+    load_archive,
+    refuse_to_render_archives,
+)
 from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import progress
 from websegment_scrapy.exceptions import AnalysisError, WebsegmentError
@@ -114,6 +120,7 @@ def _documents(args: argparse.Namespace) -> Iterator[Document | str]:
         pictures: list[bytes | None] = []
         render = None
         if args.render:
+            refuse_to_render_archives(args.inputs)
             from websegment_scrapy.crawl.snapshot import Snapshotter
 
             snapshotter = stack.enter_context(Snapshotter())
@@ -126,8 +133,24 @@ def _documents(args: argparse.Namespace) -> Iterator[Document | str]:
         for source in args.inputs:
             pictures.clear()
             try:
+                if is_archive(source):
+                    yield from _archived(source)
+                    continue
                 for html, url, content_type in load(source, render):
                     picture = pictures[0] if pictures else None
                     yield Document(source, html, url, content_type, picture)
             except AnalysisError as error:
                 yield f"{source}: {error}"
+
+
+def _archived(source: str) -> Iterator[Document | str]:
+    """Read the first pages of an archive: as many as are shown."""
+    counts = Counts()
+    for record in load_archive(source, counts):
+        if record.error is None:
+            yield Document(source, record.body, record.url, record.content_type, None)
+        else:
+            yield f"{source}: record {record.number} {record.url}: {record.reason}"
+        if counts.pages >= MOST_DOCUMENTS:
+            break
+    print(printable(f"websegment: {source}: {counts}"), file=sys.stderr)

@@ -9,11 +9,13 @@ import numpy as np
 from websegment_scrapy.dedup.signature import similarities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from websegment_scrapy.dedup.signature import Signature
 
-__all__ = ["stars"]
+__all__ = ["homes", "repeated", "stars"]
 
 
 def stars(signatures: Sequence[Signature], threshold: float) -> list[int]:
@@ -39,3 +41,71 @@ def stars(signatures: Sequence[Signature], threshold: float) -> list[int]:
         best[nearer] = found[nearer - position - 1]
         chosen[nearer] = position
     return [int(position) for position in chosen]
+
+
+def homes(
+    count: int, similar: Callable[[int], NDArray[np.float64]], threshold: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return for each of `count` pages in their order the place of its representative.
+
+    Representatives are those of `stars`. All others belong to the most similar one of them, also to
+    one that comes after them, of equals to the first: this is for pages that are all there.
+
+    Parameters
+    ----------
+    count
+        Pages.
+    similar
+        Returns how similar one page is to all.
+    threshold
+        From which similarity on two pages are near-duplicates.
+
+    Returns
+    -------
+    home, similarity
+        The place of each page's representative, and how similar they are.
+    """
+    best = np.zeros(count)
+    home = np.arange(count)
+    chosen = np.zeros(count, dtype=bool)
+    for place in range(count):
+        if best[place] >= threshold:
+            continue
+        chosen[place] = True
+        row = similar(place)
+        nearer = row > best
+        best[nearer] = row[nearer]
+        home[nearer] = place
+    home[chosen] = np.flatnonzero(chosen)
+    best[chosen] = 1.0
+    return home, best
+
+
+def repeated(
+    place: int,
+    home: NDArray[np.int64],
+    similar: NDArray[np.float64],
+    same_words: NDArray[np.bool_],
+    threshold: float,
+) -> int:
+    """Return the place of the page that one repeats: its representative, or one before it.
+
+    Of these it is one with the same words, else the most similar one, and of equals the first.
+
+    Parameters
+    ----------
+    place
+        A page that is no representative.
+    home
+        Of all pages (`homes`).
+    similar, same_words
+        How similar the page is to each, and whether they have the same words.
+    threshold
+        From which similarity on two pages are near-duplicates.
+    """
+    first = int(home[place])
+    before = np.flatnonzero((home[:place] == first) & (similar[:place] >= threshold))
+    others = [int(each) for each in before if each != first]
+    return min(
+        [first, *others], key=lambda each: (not bool(same_words[each]), -similar[each], each)
+    )

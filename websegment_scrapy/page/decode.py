@@ -30,6 +30,7 @@ __all__ = [
     "SNIFFED_BYTES",
     "OtherFormat",
     "decode",
+    "format_of",
     "is_plainly_not_html",
     "refuse_other_formats",
 ]
@@ -160,6 +161,26 @@ def is_plainly_not_html(start: bytes) -> bool:
     if text[:1] in ("{", "[") and _TAG.search(text) is None:
         return True
     return _other_xml(text) is not None
+
+
+def format_of(body: bytes, content_type: str | None = None) -> OtherFormat | None:
+    """Return what a body is that is no page, as far as its start and its content type tell.
+
+    For those who count what they leave aside: plain text counts as text here.
+    """
+    start = body[:SNIFFED_BYTES]
+    try:
+        _refuse_binary(start)
+    except NotHtml as error:
+        return OtherFormat(error.kind, str(error))
+    text = start.decode("latin-1").lstrip("\ufeffï»¿ \t\r\n\f")
+    has_tag = _TAG.search(text) is not None
+    found = _other_xml(text) or _declared(text, content_type)
+    if found is None and text[:1] in ("{", "[") and not has_tag:
+        found = "JSON", "json"
+    if found is None and not has_tag and (content_type or "").strip().startswith("text/plain"):
+        found = "plain text", "text"
+    return None if found is None else OtherFormat(found[1], f"not HTML but {found[0]}")
 
 
 def refuse_other_formats(text: str, content_type: str | None = None) -> None:

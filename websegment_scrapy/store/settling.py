@@ -26,6 +26,7 @@ import numpy as np
 from sqlalchemy import and_, or_, select, update
 
 from websegment_scrapy.dedup.signature import similarities
+from websegment_scrapy.dedup.stars import homes, repeated
 from websegment_scrapy.store.clusters import MAX_PAGES_PER_KEY, in_cluster
 from websegment_scrapy.store.leaving import MEMBER, PLACE, Member, change_of, read_members
 from websegment_scrapy.store.locks import lock_clusters
@@ -36,7 +37,6 @@ from websegment_scrapy.store.statements import Statements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from websegment_scrapy.store.store import Store
@@ -124,11 +124,15 @@ def _place(connection: Connection, members: Sequence[Member], threshold: float) 
     """Write down where the pages of a component belong; those that stay are not touched."""
     signatures = [member.signature for member in members]
     near = np.array([similarities(each, signatures) for each in signatures])
-    home = _homes(near, threshold)
+    home, _ = homes(len(near), near.__getitem__, threshold)
+    hashes = [member.signature.content_hash for member in members]
     changes: list[dict[str, Any]] = []
     revisions: dict[int, Revision] = {}
     for place, member in enumerate(members):
-        found = _repeated(members, near, home, place, threshold)
+        found = None
+        if home[place] != place:
+            same = np.array([each == hashes[place] for each in hashes])
+            found = repeated(place, home, near[place], same, threshold)
         target = None if found is None else members[found]
         value = None if found is None else float(near[place, found])
         decision = "new" if target is None else "duplicate"
@@ -147,34 +151,3 @@ def _place(connection: Connection, members: Sequence[Member], threshold: float) 
         told = update(Page).where(Page.id.in_(sorted(revisions)))
         connection.execute(told.values(revised=datetime.now(UTC)))
     return list(revisions.values())
-
-
-def _homes(near: NDArray[np.float64], threshold: float) -> list[int]:
-    """Return the place of each page's representative, for pages in their order."""
-    chosen: list[int] = []
-    for place in range(len(near)):
-        if not (near[place, chosen] >= threshold).any():
-            chosen.append(place)
-    return [
-        place if place in chosen else chosen[int(np.argmax(near[place, chosen]))]
-        for place in range(len(near))
-    ]
-
-
-def _repeated(
-    members: Sequence[Member],
-    near: NDArray[np.float64],
-    home: Sequence[int],
-    place: int,
-    threshold: float,
-) -> int | None:
-    """Return the place of the page that one repeats: its representative, or one before it."""
-    first = home[place]
-    if first == place:
-        return None
-    others = [each for each in range(place) if home[each] == first and each != first]
-    own = members[place].signature.content_hash
-    return min(
-        [first, *(each for each in others if near[place, each] >= threshold)],
-        key=lambda each: (members[each].signature.content_hash != own, -near[place, each], each),
-    )

@@ -1,0 +1,1 @@
+"""Whole collections at once: archives in, Parquet out, near-duplicates among all pages."""
