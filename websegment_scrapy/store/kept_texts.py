@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, select, text
 
-from websegment_scrapy.store.models import KeptText, UtcDateTime
+from websegment_scrapy.store.models import KeptText
 from websegment_scrapy.store.record import clean
+from websegment_scrapy.store.times import UtcDateTime
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -21,8 +21,8 @@ from websegment_scrapy.store.models import (
     Page,
     StoreInfo,
     StoreRecipe,
-    UtcDateTime,
 )
+from websegment_scrapy.store.times import UtcDateTime
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.store.locks import ClusterLock
-from websegment_scrapy.store.models import Base, UtcDateTime
+from websegment_scrapy.store.models import Base
 from websegment_scrapy.store.statements import (
     CANDIDATE,
     DOCUMENT,
@@ -22,6 +22,7 @@ from websegment_scrapy.store.statements import (
     Statements,
     StoredPage,
 )
+from websegment_scrapy.store.times import UtcDateTime
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

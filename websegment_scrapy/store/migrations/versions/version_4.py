@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from alembic import op
 from sqlalchemy import bindparam, text
 
-from websegment_scrapy.store.models import UtcDateTime
+from websegment_scrapy.store.times import UtcDateTime
 
 revision = "4"
 down_revision = "3"
