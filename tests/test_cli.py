@@ -85,7 +85,8 @@ def test_extract_writes_texts_or_json(tmp_path: Path) -> None:
     assert second.strip().endswith(prose(2))
     done = run("extract", "--json", *paths)
     pages = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [set(found) for found in pages] == [{"url", "title", "main_text"}] * 2
+    keys = {"url", "title", "main_text", "main_text_score"}
+    assert [set(found) for found in pages] == [keys] * 2
 
 
 @pytest.mark.parametrize("method", ["learned", "pagelevel", "largest"])

@@ -1,7 +1,7 @@
 """What is reached where so much is promised: the table of `content.expectation`, from unseen hosts.
 
-Hosts are dealt into two halves; each is judged by a model made from the other. So the table is of
-models that saw half as many pages as the one that it is for, and expects a little too little of it.
+Hosts are dealt into two halves; one is judged by a model made from the other. So the table is of a
+model that saw half as many pages as the one that it is for, and expects a little too little of it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from websegment_scrapy.content.model import ContentModel
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["HALVES", "calibrated", "figures"]
-
-HALVES = 2
+__all__ = ["calibrated", "figures"]
 
 POINTS = 25
-"""Points of the table: quantiles of what is promised, a few more than tenths are looked at."""
+"""Points of the table: means of as many groups of pages, so that no single page makes one."""
 
 
 def figures(
@@ -57,7 +55,6 @@ def calibrated(found: Iterable[tuple[float, float]]) -> Expectation:
     table = np.array(list(found))
     if len(table) < POINTS:
         return Expectation.uncalibrated()
-    promise, reached = table.T
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(promise, reached)
-    points = np.unique(np.quantile(promise, np.linspace(0.0, 1.0, POINTS)))
-    return Expectation(points, fitted.predict(points))
+    groups = np.array_split(table[np.argsort(table[:, 0], kind="stable")], POINTS)
+    promise, reached = np.array([group.mean(axis=0) for group in groups]).T
+    return Expectation(promise, IsotonicRegression().fit_transform(promise, reached))

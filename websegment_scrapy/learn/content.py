@@ -24,7 +24,7 @@ from websegment_scrapy.content.model import ContentModel
 from websegment_scrapy.content.text import block_text
 from websegment_scrapy.learn.alignment import aligned_shares
 from websegment_scrapy.learn.boosting import Boosting, fit_trees
-from websegment_scrapy.learn.calibration import HALVES, calibrated, figures
+from websegment_scrapy.learn.calibration import calibrated, figures
 from websegment_scrapy.learn.grafts import graft
 from websegment_scrapy.learn.inserts import Scraps
 from websegment_scrapy.learn.lexicon import WordCounts, count_words, make_lexicon
@@ -125,10 +125,14 @@ def make_content_example(
 def content_examples(
     pages: Sequence[ContentPage], progress: Progress = silent
 ) -> list[ContentExample | None]:
-    """Make the examples of a set; pages without text have none."""
+    """Make the examples of a set; pages without text have none.
+
+    Line numbers beside code stay in them: marked main texts have them on some pages and not on
+    others, and a model that saw them judges code on pages where they cannot be told.
+    """
     return [
         make_content_example(
-            build_tree(page.html, estimate_layout=False),
+            build_tree(page.html, estimate_layout=False, line_numbers=True),
             words_of(page.main_text),
             urlsplit(page.url).hostname or page.id,
             page.page_type,
@@ -179,7 +183,7 @@ def train_content(
         That grow them. More than one add in another order, which changes the last digits; ``None``
         takes all cores.
     calibrate
-        Whether to measure what F1 is to be expected of its choices, which takes as long again.
+        Whether to measure what F1 is to be expected of its choices, which takes half as long again.
     progress
         Shows how far it is.
     """
@@ -202,29 +206,23 @@ def train_content(
     )
     if not calibrate:
         return model
-    found: list[tuple[float, float]] = []
-    for half in range(HALVES):
-        unseen, others = _halves(examples, seed, half)
-        if unseen and others:
-            judge = train_content(
-                others,
-                seed=seed,
-                boosting=boosting,
-                threads=threads,
-                calibrate=False,
-                progress=progress,
-            )
-            found += figures(judge, ((page.tree, page.shares) for page in unseen))
+    unseen, others = _halves(examples, seed)
+    if not unseen or not others:
+        return model
+    judge = train_content(
+        others, seed=seed, boosting=boosting, threads=threads, calibrate=False, progress=progress
+    )
+    found = figures(judge, ((page.tree, page.shares) for page in unseen))
     return replace(model, expectation=calibrated(found))
 
 
 def _halves(
-    examples: Sequence[ContentExample], seed: int, number: int
+    examples: Sequence[ContentExample], seed: int
 ) -> tuple[list[ContentExample], list[ContentExample]]:
-    """Return the pages of a half of all hosts, and those of the other half."""
+    """Deal the pages into two parts by their hosts."""
     parts: tuple[list[ContentExample], list[ContentExample]] = ([], [])
     for example in examples:
-        parts[fold_of(f"calibration {seed} {example.host}", HALVES) != number].append(example)
+        parts[fold_of(f"calibration {seed} {example.host}", 2)].append(example)
     return parts
 
 

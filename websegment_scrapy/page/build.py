@@ -29,7 +29,11 @@ __all__ = ["build_tree"]
 
 
 def build_tree(
-    html: str | bytes | Captured, *, attributes: Sequence[str] = (), estimate_layout: bool = True
+    html: str | bytes | Captured,
+    *,
+    attributes: Sequence[str] = (),
+    estimate_layout: bool = True,
+    line_numbers: bool = False,
 ) -> PageTree:
     """Parse a page and give every node its box and style.
 
@@ -42,6 +46,8 @@ def build_tree(
         Names of attributes to keep for ``PageTree.attribute``.
     estimate_layout
         ``False`` spares the estimate, which the main text does not need; boxes mean nothing then.
+    line_numbers
+        Whether those beside code stay (`page.line_numbers`).
     """
     capture = None
     if isinstance(html, Captured):
@@ -52,7 +58,8 @@ def build_tree(
         text = decode(html) if isinstance(html, bytes) else html
         root, layout_names = parse_html(text), None
     nodes = walk(root, attributes, layout_names if capture is not None else None)
-    drop_line_numbers(nodes)
+    if not line_numbers:
+        drop_line_numbers(nodes)
     can_be_read = [True] * len(nodes)
     if capture is not None:
         layout = _captured_layout(nodes, capture)
