@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -22,10 +24,12 @@ from tests.fleet import (
     ROOT,
     Found,
     Servers,
+    call,
     commands,
     environment,
     postgresql_settings,
     run_round,
+    scrapyd,
     servers,
 )
 
@@ -170,6 +174,14 @@ def test_the_compose_file_names_what_is_there() -> None:
     for service in ("crawler", "scrapyd"):
         for name in set(services[service]["environment"]) - {"SCRAPYD_BIND_ADDRESS"}:
             assert f'"{name}"' in settings, name
+
+
+def test_in_the_folder_of_the_project_scrapyd_needs_no_egg(tmp_path: Path) -> None:
+    """As in the container."""
+    shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns("results"))
+    with scrapyd(tmp_path / "project") as address:
+        assert call(f"{address}listprojects.json")["projects"] == ["default", "fleet"]
+        assert call(f"{address}listspiders.json?project=fleet")["spiders"] == ["site"]
 
 
 def test_postgresql_takes_the_settings_of_the_compose_file(postgresql_server: Any) -> None:
