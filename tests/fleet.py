@@ -45,9 +45,11 @@ __all__ = [
     "EXAMPLE",
     "Fleet",
     "Found",
+    "call",
     "commands",
     "postgresql_settings",
     "run_round",
+    "scrapyd",
     "servers",
     "site_of",
 ]
@@ -126,32 +128,38 @@ class Servers:
 
 
 @contextmanager
+def scrapyd(home: Path) -> Iterator[str]:
+    """Start scrapyd in a folder, with the example's settings; give its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = (EXAMPLE / "fleet" / "scrapyd.conf").read_text()
+    (home / "scrapyd.conf").write_text(f"{settings}http_port = {port}\npoll_interval = 0.5\n")
+    command = [str(Path(sys.executable).parent / commands()["scrapyd"][0])]
+    with (home / "log.txt").open("wb") as log:
+        process = subprocess.Popen(command, cwd=home, env=environment(), stdout=log, stderr=log)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/")
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
 def servers(folder: Path, postgresql_url: str) -> Iterator[Servers]:
     """Start Redis and scrapyd, and deploy the example project there."""
     project, home = folder / "project", folder / "scrapyd"
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("results", "*.db*", ".scrapy"))
     (folder / "redis").mkdir()
     home.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}/"
-    settings = (EXAMPLE / "fleet" / "scrapyd.conf").read_text()
-    port = address.rstrip("/").rpartition(":")[2]
-    (home / "scrapyd.conf").write_text(f"{settings}http_port = {port}\npoll_interval = 0.5\n")
-    target = project / "scrapy.cfg"
-    target.write_text(target.read_text().replace("http://127.0.0.1:6800/", address))
     redis_server = RedisServer(folder / "redis", commands()["redis"][1:])
-    with redis_server as redis, (home / "log.txt").open("wb") as log:
-        command = [str(Path(sys.executable).parent / commands()["scrapyd"][0])]
-        scrapyd = subprocess.Popen(command, cwd=home, env=environment(), stdout=log, stderr=log)
-        try:
-            _wait_for(address)
-            deploy = [str(Path(sys.executable).parent / "scrapyd-deploy")]
-            subprocess.run(deploy, cwd=project, env=environment(), check=True, capture_output=True)
-            yield Servers(redis, postgresql_url, address, folder)
-        finally:
-            scrapyd.terminate()
-            scrapyd.wait(30)
+    with redis_server as redis, scrapyd(home) as address:
+        target = project / "scrapy.cfg"
+        target.write_text(target.read_text().replace("http://127.0.0.1:6800/", address))
+        deploy = [str(Path(sys.executable).parent / "scrapyd-deploy")]
+        subprocess.run(deploy, cwd=project, env=environment(), check=True, capture_output=True)
+        yield Servers(redis, postgresql_url, address, folder)
 
 
 def environment(values: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -162,7 +170,7 @@ def _wait_for(address: str) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
-            _call(f"{address}daemonstatus.json")
+            call(f"{address}daemonstatus.json")
         except OSError:
             assert time.monotonic() < deadline, f"{address} does not answer"
             time.sleep(0.05)
@@ -170,7 +178,8 @@ def _wait_for(address: str) -> None:
             return
 
 
-def _call(address: str, **values: Any) -> dict[str, Any]:
+def call(address: str, **values: Any) -> dict[str, Any]:
+    """Ask scrapyd, or tell it something."""
     data = urllib.parse.urlencode(values, doseq=True).encode() if values else None
     with urllib.request.urlopen(address, data, timeout=20) as answer:
         return dict(json.load(answer))
@@ -222,14 +231,14 @@ class Fleet:
         """Have scrapyd start one."""
         settings = [f"{name}={value}" for name, value in self.settings.items()]
         what = {"project": "fleet", "spider": "site", "start": self.start, "setting": settings}
-        answer = _call(f"{self.on.scrapyd}schedule.json", **what)
+        answer = call(f"{self.on.scrapyd}schedule.json", **what)
         assert answer["status"] == "ok", answer
         self.jobs.append(answer["jobid"])
 
     def processes(self) -> list[psutil.Process]:
         """Return those of the crawlers, and of the job, that run."""
         running = [psutil.Process(each.pid) for each in self.crawlers if each.poll() is None]
-        listed = _call(f"{self.on.scrapyd}listjobs.json?project=fleet")
+        listed = call(f"{self.on.scrapyd}listjobs.json?project=fleet")
         jobs = [each for each in listed["running"] if each["id"] in self.jobs]
         return running + [psutil.Process(each["pid"]) for each in jobs if each.get("pid")]
 
@@ -241,7 +250,7 @@ class Fleet:
 
     def under_way(self) -> bool:
         """Say whether any crawler works or a job is pending."""
-        listed = _call(f"{self.on.scrapyd}listjobs.json?project=fleet")
+        listed = call(f"{self.on.scrapyd}listjobs.json?project=fleet")
         ours = [each["id"] for state in ("pending", "running") for each in listed[state]]
         return bool(set(ours) & set(self.jobs)) or any(
             each.poll() is None for each in self.crawlers

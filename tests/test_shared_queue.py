@@ -359,7 +359,8 @@ def test_settings_that_would_lose_something_are_refused(
     queue.turn(lease=60, new=new(1))
     found = crawl(["http://127.0.0.1:9/"], shared(redis_server, tmp_path, **settings))
     assert found.status == 1
-    assert remedy in found.log
+    (error,) = [line for line in found.log.splitlines() if " ERROR: " in line]
+    assert remedy in error
     assert queue.turn(lease=60).waiting == 1
 
 

@@ -52,7 +52,7 @@ class NoSuchBrowser(BrowserNotFound, ConfigError):
 
 
 class QueueError(WebsegmentError):
-    """The queue that crawlers share cannot be reached."""
+    """The queue that crawlers share cannot be reached, or not be used as it is."""
 
 
 class StoreError(WebsegmentError):

@@ -25,7 +25,7 @@ from websegment_scrapy.crawl.ending import Ending
 from websegment_scrapy.crawl.kept_requests import KeptRequests
 from websegment_scrapy.crawl.leases import LeasedQueue, NewRequest
 from websegment_scrapy.crawl.pages import PageRegistry, config_of
-from websegment_scrapy.exceptions import ConfigError, QueueError
+from websegment_scrapy.exceptions import QueueError
 
 try:
     from redis.backoff import NoBackoff
@@ -84,33 +84,31 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Connect to Redis; a crawl that has none does not start."""
-        filter_class = load_object(crawler.settings["DUPEFILTER_CLASS"])
-        if not hasattr(filter_class, "from_spider"):
-            raise ConfigError(
-                f"DUPEFILTER_CLASS is {crawler.settings['DUPEFILTER_CLASS']!r}, which this crawler "
-                'would have for itself: set it to "scrapy_redis.dupefilter.RFPDupeFilter"'
-            )
+        """Connect to Redis; a crawl that has none, or would do harm to others, does not start."""
         try:
+            _check_filter(crawler.settings["DUPEFILTER_CLASS"])
             scheduler: Self = super().from_crawler(crawler)
-        except RedisError as error:
-            logger.error("The crawl cannot start without its queue: %s", _told(error))  # noqa: TRY400
-            Ending.of(crawler).refuse(f"websegment queue: {error}")
-            raise QueueError(_told(error)) from None
-        scheduler.server.set_retry(Retry(NoBackoff(), 0))  # it would sleep in the event loop
-        scheduler.crawler = crawler
+            scheduler.server.set_retry(Retry(NoBackoff(), 0))  # it would sleep in the event loop
+            scheduler._prepare(crawler)
+        except (QueueError, RedisError) as error:
+            reason = _told(error) if isinstance(error, RedisError) else str(error)
+            logger.error("The crawl cannot start without its queue: %s", reason)  # noqa: TRY400
+            Ending.of(crawler).refuse(f"websegment queue: {reason}")
+            raise QueueError(reason) from None
         return scheduler
 
-    def open(self, spider: Spider) -> None:
-        """Join the crawlers at the queue."""
-        self.spider = spider
+    def _prepare(self, crawler: Crawler) -> None:
+        """Look at the queue, and empty it where that is asked for."""
+        self.crawler = crawler
+        spider = crawler.spider
+        assert spider is not None
         self.df = load_object(self.dupefilter_cls).from_spider(spider)
         self.key = self.queue_key % {"spider": spider.name}
         self.requests = Requests(self.server, spider, self.key, self.serializer)
-        self.lease = config_of(self.crawler).lease
+        self.lease = config_of(crawler).lease
         name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.leased = LeasedQueue(self.server, self.key, self.df.key, name)
-        self.registry = PageRegistry.of(self.crawler)
+        self.registry = PageRegistry.of(crawler)
         self.origins = self.registry.origins = WeakKeyDictionary[Request, Request]()
         self.new: list[NewRequest] = []
         self.tokens: dict[Request, str] = {}
@@ -120,20 +118,24 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
         self.last: Turn | None = None
         self.silent_since: float | None = None
         if self.server.exists(self.key):
-            raise ConfigError(
+            raise QueueError(
                 f"{self.key} in Redis is a queue of scrapy-redis's own scheduler, which this one "
                 "does not read: let the crawl that wrote it finish, or delete the key"
             )
-        turn = self._turn(leaving=True)  # only to look
-        if self.flush_on_start and turn is not None:
-            if turn.others:
-                raise ConfigError(
+        if self.flush_on_start:
+            turn = self._turn(leaving=True)
+            if turn is not None and turn.others:
+                raise QueueError(
                     f"SCHEDULER_FLUSH_ON_START would take the queue {self.key} from {turn.others} "
                     f"crawlers that are at work, or were {self.lease:g} seconds ago: start with it "
                     "once, before them"
                 )
             self.leased.forget()
-            turn = self._turn()
+
+    def open(self, spider: Spider) -> None:
+        """Join the crawlers at the queue."""
+        self.spider = spider
+        turn = self._turn()
         if turn is not None and turn.waiting:
             logger.info("Going on with a crawl: %d requests are waiting", turn.waiting)
         self.beating = asyncio.ensure_future(self._beat())
@@ -291,6 +293,14 @@ class SharedScheduler(Scheduler):  # type: ignore[misc]  # it has no types
     def _count(self, stat: str, number: float) -> None:
         if number:
             self.stats.inc_value(stat, number)
+
+
+def _check_filter(name: str) -> None:
+    if not hasattr(load_object(name), "from_spider"):
+        raise QueueError(
+            f"DUPEFILTER_CLASS is {name!r}, which this crawler would have for itself: "
+            'set it to "scrapy_redis.dupefilter.RFPDupeFilter"'
+        )
 
 
 def _told(error: Exception) -> str:
