@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "exceptions", "config", "page", "template", "dedup", "archives", "findings", "pool",
         "tasks", "store",
     },
+    "cluster": {"exceptions", "page", "dedup", "archives", "pool", "batch"},
     "crawl": {
         "exceptions", "shielding", "items", "keeper", "config", "page", "template", "segment",
         "dedup", "findings", "pool", "tasks", "store",

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.test_archives import DAMAGED, SKIPPED
+from tests.test_store_support import postgresql_server, postgresql_url  # noqa: F401
 from tests.warcs import members, record, response
 from websegment_scrapy import analyze
 from websegment_scrapy.cli.main import main
@@ -200,6 +201,24 @@ def test_a_store_that_takes_the_batch_has_its_clusters(
     assert min(kinds.values()) > 5
     assert main(["dedup", "merge", str(out), "--database", database, "-q"]) == 0
     assert "0 pages and the counts of 0 sites" in capsys.readouterr().err
+
+
+def test_postgresql_takes_a_batch_as_well(
+    done: Path,
+    tmp_path: Path,
+    postgresql_url: str,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for brought in ("60 pages and the counts of 3 sites", "0 pages and the counts of 0 sites"):
+        assert main(["dedup", "merge", str(done), "--database", postgresql_url, "-q"]) == 0
+        assert brought in capsys.readouterr().err
+    database = ["--database", postgresql_url]
+    assert main(["dedup", "check", *database, "-q"]) == 0
+    assert main(["dedup", "export", *database, "-o", str(tmp_path / "e")]) == 0
+    stored = [json.loads(line) for line in (tmp_path / "e").read_text().splitlines()]
+    ours = {url: found[:2] for url, found in clusters_of(done).items()}
+    assert {page["url"]: (page["decision"], page["representative"]) for page in stored} == ours
+    assert {page["first_seen"][:10] for page in stored} == {"2024-01-02"}
 
 
 def test_a_crawl_goes_on_from_a_merged_batch(done: Path, tmp_path: Path) -> None:

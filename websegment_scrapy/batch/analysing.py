@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from websegment_scrapy.batch.options import Options
     from websegment_scrapy.pool import AnalysisPool
 
-__all__ = ["Shards", "submit"]
+__all__ = ["Shards", "is_full", "submit", "write_shard"]
 
 RECORDS_PER_PAGE = 20
 """A shard has no more records than so many times its pages: an archive may have none."""
@@ -98,10 +98,8 @@ class Shards:
 
     def _write(self, path: Path, rows: list[dict[str, Any]], following: Place | None) -> None:
         """Write a shard; one that cannot be written is noted, and the others go on."""
-        said = "" if following is None else f"{following[0]} {following[1]}"
         try:
-            with self._folder.whole(path) as part:
-                write_rows(part, rows, ANALYSED, {"next": said})
+            write_shard(self._folder, path, rows, following)
         except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
             self.failures[path.name] = f"it cannot be written: {error}"
 
@@ -109,8 +107,7 @@ class Shards:
         """Yield the records of the archive with the ends of the shards between them."""
         pages = records = 0
         for record in read_records(self._archive, place):
-            full = self._options.shard_pages
-            if pages >= full or records >= RECORDS_PER_PAGE * full:
+            if is_full(pages, records, self._options):
                 yield _Close((record.number, record.offset))
                 pages = records = 0
             records += 1
@@ -143,6 +140,20 @@ class Shards:
             except AnalysisError as error:
                 found = error
         return row_of(self._archive.name, record, found, self._options)
+
+
+def is_full(pages: int, records: int, options: Options) -> bool:
+    """Say whether a shard of so many pages and records ends."""
+    return pages >= options.shard_pages or records >= RECORDS_PER_PAGE * options.shard_pages
+
+
+def write_shard(
+    folder: Folder, path: Path, rows: list[dict[str, Any]], following: Place | None
+) -> None:
+    """Write a shard that was analysed, and where the next one begins."""
+    said = "" if following is None else f"{following[0]} {following[1]}"
+    with folder.whole(path) as part:
+        write_rows(part, rows, ANALYSED, {"next": said})
 
 
 def submit(pool: AnalysisPool, options: Options) -> Callable[[Record], Future[Any]]:

@@ -22,12 +22,14 @@ from websegment_scrapy.dedup.stars import homes, repeated
 from websegment_scrapy.store.settling import MAX_COMPONENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from websegment_scrapy.batch.folder import Folder
     from websegment_scrapy.batch.options import Limits, Options
+
+    Sharing = Callable[[str], NDArray[np.int64]]
 
 __all__ = ["CLUSTERS", "Found", "find_clusters", "place_all"]
 
@@ -89,8 +91,19 @@ class Found:
     crowded_keys: int
 
 
-def find_clusters(folder: Folder, options: Options, limits: Limits) -> Found:
-    """Write ``clusters.parquet``."""
+def find_clusters(
+    folder: Folder, options: Options, limits: Limits, sharing: Sharing | None = None
+) -> Found:
+    """Write ``clusters.parquet``.
+
+    Parameters
+    ----------
+    folder, options, limits
+        Those of the batch.
+    sharing
+        Tells which pages have a key in common with another, where that is known already: of each
+        file of ``pages/`` some rows. Only those are compared then.
+    """
     shards = [str(path) for path in folder.shards(folder.pages)]
     database = folder.work / "clusters.duckdb"
     with connect(folder, limits, database) as connection:
@@ -99,7 +112,8 @@ def find_clusters(folder: Folder, options: Options, limits: Limits) -> Found:
         sketches = Sketches(folder.work / "signatures", options.recipe, count)
         hashes = np.zeros((count, 2), dtype=np.uint64)
         _read(connection, sketches, hashes)
-        found = components(sketches, options.threshold)
+        among = None if sharing is None else _among(connection, sharing, count)
+        found = components(sketches, options.threshold, among)
         home, target, similarity = place_all(
             sketches, found.labels, found.first, hashes, options.threshold
         )
@@ -118,6 +132,14 @@ def _read(connection: Any, sketches: Sketches, hashes: NDArray[np.uint64]) -> No
         sketches.put(ids, table["signature"].to_pylist())
         data = b"".join(table["content_hash"].to_pylist())
         hashes[ids] = np.frombuffer(data, dtype="<u8").reshape(-1, 2)
+
+
+def _among(connection: Any, sharing: Sharing, count: int) -> NDArray[np.bool_]:
+    """Return which pages have a key in common with another."""
+    found = np.zeros(count, dtype=bool)
+    for path, rows, ids in _by_file(connection):
+        found[ids[np.isin(rows, sharing(path))]] = True
+    return found
 
 
 def _by_file(connection: Any) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:

@@ -41,7 +41,9 @@ class Components:
         Keys of which not all pairs were.
     """
 
-    def __init__(self, sketches: Sketches, threshold: float) -> None:
+    def __init__(
+        self, sketches: Sketches, threshold: float, among: NDArray[np.bool_] | None = None
+    ) -> None:
         self._sketches = sketches
         self._threshold = threshold
         self.verified = 0
@@ -49,6 +51,9 @@ class Components:
         self.labels = np.arange(sketches.count, dtype=np.int64)
         self.first = self._equal()
         self.labels = self.first.copy()
+        self._asked = self.first == np.arange(sketches.count)
+        if among is not None:
+            self._asked &= np.isin(self.first, self.first[among])
 
     def _equal(self) -> NDArray[np.int64]:
         """Return for each page the first that has an equal signature."""
@@ -67,10 +72,10 @@ class Components:
     def join(self, keys: NDArray[np.uint64], owners: NDArray[np.int64] | None) -> None:
         """Connect pages that have one of these keys in common and are similar."""
         if owners is None:
-            owners = np.flatnonzero(self.first == np.arange(len(self.first)))
+            owners = np.flatnonzero(self._asked)
             keys = keys[owners]
         else:
-            distinct = self.first[owners] == owners
+            distinct = self._asked[owners]
             keys, owners = keys[distinct], owners[distinct]
         order = np.argsort(keys, kind="stable")
         ones: list[NDArray[np.int64]] = []
@@ -130,9 +135,11 @@ class Components:
         self.labels = become[self.labels]
 
 
-def components(sketches: Sketches, threshold: float) -> Components:
-    """Return which pages are connected by similarity."""
-    found = Components(sketches, threshold)
+def components(
+    sketches: Sketches, threshold: float, among: NDArray[np.bool_] | None = None
+) -> Components:
+    """Return which pages are connected by similarity; only some are compared if that is asked."""
+    found = Components(sketches, threshold, among)
     for keys, owners in sketches.passes():
         found.join(keys, owners)
     return found

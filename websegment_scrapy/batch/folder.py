@@ -69,16 +69,21 @@ class Folder:
                     f"another run works in {self.path}: wait for its end, or name another folder "
                     "with -o"
                 ) from None
+            self.make()
             for folder in (self.analysed, self.pages):
-                folder.mkdir(exist_ok=True)
                 for left in folder.glob("*.part"):
                     left.unlink()
             shutil.rmtree(self.work, ignore_errors=True)
-            self.work.mkdir()
+            self.make()
             try:
                 yield
             finally:
                 shutil.rmtree(self.work, ignore_errors=True)
+
+    def make(self) -> None:
+        """Make the folders that are not there."""
+        for folder in (self.analysed, self.pages, self.work):
+            folder.mkdir(parents=True, exist_ok=True)
 
     def settle_on(self, options: Options, archives: Sequence[Archive]) -> None:
         """Write down what was asked for; refuse what an earlier run was not asked for."""

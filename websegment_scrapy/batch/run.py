@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from websegment_scrapy.archives.reading import Archive
+    from websegment_scrapy.batch.clusters import Found
     from websegment_scrapy.batch.options import Limits, Options
 
-__all__ = ["run_batch"]
+__all__ = ["run_batch", "summarise"]
 
 WINDOW = 4
 """Pages for each worker that are under way or waiting."""
@@ -86,9 +87,8 @@ def run_batch(
                 say("judging again")
             failures |= _judge(folder, state, options, limits, pool)
         say("finding near-duplicates")
-        found = asdict(find_clusters(folder, options, limits))
-        summary = _summary(folder, archives, limits)
-        summary |= {"near_duplicates": found, "failed": failures, "complete": not failures}
+        found = find_clusters(folder, options, limits)
+        summary = summarise(folder, found, failures, limits)
         folder.finish(summary)
     return summary
 
@@ -145,14 +145,16 @@ def _is_of(path: Path, state: str) -> bool:
     return found.decode() == state
 
 
-def _summary(folder: Folder, archives: Sequence[Archive], limits: Limits) -> dict[str, Any]:
-    """Count the rows of each archive by outcome and reason."""
+def summarise(
+    folder: Folder, found: Found, failures: dict[str, str], limits: Limits
+) -> dict[str, Any]:
+    """Count the rows of each archive by outcome and reason, and tell what else came out."""
     shards = [str(path) for path in folder.shards(folder.pages)]
     query = (
         "SELECT input, outcome, reason, count(*) FROM read_parquet($shards) GROUP BY ALL "
         "ORDER BY input, outcome, reason"
     )
-    counts: dict[str, Any] = {each.name: {"records": 0} for each in archives}
+    counts: dict[str, Any] = {each["name"]: {"records": 0} for each in folder.manifest()["inputs"]}
     total: Counter[str] = Counter()
     if shards:
         with connect(folder, limits) as connection:
@@ -167,4 +169,10 @@ def _summary(folder: Folder, archives: Sequence[Archive], limits: Limits) -> dic
                     own[outcome] = own.get(outcome, 0) + number
                 else:
                     own.setdefault(outcome, {})[reason] = number
-    return {"inputs": counts, "total": dict(sorted(total.items()))}
+    return {
+        "inputs": counts,
+        "total": dict(sorted(total.items())),
+        "near_duplicates": asdict(found),
+        "failed": failures,
+        "complete": not failures,
+    }

@@ -8,6 +8,7 @@ count, and a URL counts once. DuckDB counts in bounded memory, through the disk 
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def connect(folder: Folder, limits: Limits, database: Path | None = None) -> Any
     settings: dict[str, Any] = {
         "memory_limit": f"{limits.memory}MiB",
         "threads": limits.workers,
-        "temp_directory": str(folder.work / "duckdb"),
+        "temp_directory": str(folder.work / f"duckdb-{os.getpid()}"),
         "preserve_insertion_order": False,
     }
     return duckdb.connect(database or ":memory:", config=settings)

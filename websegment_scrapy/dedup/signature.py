@@ -39,6 +39,7 @@ __all__ = [
     "Recipe",
     "Signature",
     "content_hash_of",
+    "minhash_values",
     "signature_of",
     "similarities",
     "similarity",
@@ -215,7 +216,7 @@ def signature_of(text: str, recipe: Recipe) -> Signature:
     if recipe.kind == "shingles":
         values = shingles[: recipe.size].copy()
     else:
-        values = _minimum_hashes(shingles, recipe)
+        values = minhash_values(shingles, recipe)
     return Signature(recipe, values, len(found), _hash_words(found))
 
 
@@ -259,7 +260,8 @@ def similarities(one: Signature, others: Sequence[Signature]) -> NDArray[np.floa
     return result
 
 
-def _minimum_hashes(shingles: NDArray[np.uint64], recipe: Recipe) -> NDArray[np.uint32]:
+def minhash_values(shingles: NDArray[np.uint64], recipe: Recipe) -> NDArray[np.uint32]:
+    """Return the values of a signature of the kind ``minhash``, by the hashes of its shingles."""
     folded = (shingles ^ (shingles >> np.uint64(32))).astype(np.uint32)
     return minimum_hashes(folded, recipe.size, recipe.seed, recipe.scheme)
 

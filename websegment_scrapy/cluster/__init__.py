@@ -1,0 +1,1 @@
+"""The steps of a batch as blocks of datatrove, for its executors: this machine, Slurm or Ray."""
