@@ -12,8 +12,15 @@ from tests.site import Site
 
 TRAINING = {"scipy", "sklearn", "matplotlib", "datasketch"}
 BROWSER = {"playwright", "scrapy_playwright"}
-OTHERS = {"alembic", "maxflow", "sqlalchemy.dialects.postgresql", "psycopg"}
-"""What migrations, one engine and another database than SQLite need."""
+OTHERS = {
+    "alembic",
+    "maxflow",
+    "sqlalchemy.dialects.postgresql",
+    "psycopg",
+    "redis",
+    "scrapy_redis",
+}
+"""What migrations, one engine, another database and a shared queue need."""
 ANALYSIS = {"websegment_scrapy.analysis", "websegment_scrapy.content.model"}
 
 HELP = (
