@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lowest", "main", "requirements"]
 
-EXTRAS = ("postgresql", "plot")
+EXTRAS = ("postgresql", "plot", "redis")
 """What users may add, beside the package's own requirements."""
 TOOLS = ("hypothesis", "pandas", "psutil", "pytest", "pytest-xdist")
 """Of the extra ``dev``: what the chosen tests need."""

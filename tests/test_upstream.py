@@ -38,6 +38,7 @@ from scrapy_playwright import handler as handler_module
 from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDownloadHandler
 from scrapy_playwright.handler import Config as PlaywrightConfig
 from scrapy_playwright.provider import PlaywrightBrowserProvider
+from scrapy_redis.queue import Base as Requests
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
@@ -130,6 +131,9 @@ FUNCTIONS = {
 PRIVATE_IMPORTS = {("renderer.py", f"scrapy_playwright._utils.{name}") for name in FUNCTIONS}
 PRIVATE_ATTRIBUTES = {
     ("_slot", "ending.py"),
+    ("_slot", "scheduler.py"),
+    ("_encode_request", "scheduler.py"),
+    ("_decode_request", "scheduler.py"),
     ("_predictors", "boosting.py"),
     ("_baseline_prediction", "boosting.py"),
     ("_Element", "by_script.py"),
@@ -367,6 +371,12 @@ def test_scrapys_downloader_keeps_what_waits_in_its_slots() -> None:
     source = inspect.getsource(Downloader)
     assert re.search(r"slot\.queue\.append\(\(request, \w+\)\)", source), look
     assert re.search(r"request, \w+ = slot\.queue\.popleft\(\)", source), look
+
+
+def test_scrapy_redis_makes_bytes_of_requests_and_requests_of_bytes() -> None:
+    look = "see crawl/scheduler.py: SharedScheduler"
+    assert parameters(Requests._encode_request) == "self request", look
+    assert parameters(Requests._decode_request) == "self encoded_request", look
 
 
 def test_scrapys_middlewares_can_be_asked() -> None:
