@@ -17,6 +17,8 @@ SLOW = (
     "test_shared_queue.py",
     "test_fleet.py",
     "test_endurance.py",
+    "test_cluster.py",
+    "test_batch.py",
     "test_cli.py",
     "test_crawl.py",
     "test_learn.py",
