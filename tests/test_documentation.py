@@ -202,6 +202,7 @@ def filled_database(folder: Path) -> Path:
                     url=f"http://{host}.example/",
                     words=len(prose(number).split()),
                     signature=signature_of(prose(number), RECIPES["minhash"]),
+                    main_text_score=0.3 * number,
                     crawl="test",
                 )
             )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,17 @@ NUMBERS = ("1", "1.", ".", " ", ("1", " ", "x"), ("", "1", "x"), ("1.", "1", "x"
 
 CASES: dict[str, Case] = {
     "printable._CONTROL_IN_TEXT": case("\x1b", "a", how="sub"),
+    "archives.http._STATUS": case(
+        ("HTTP/1.1", " ", ""), ("HTTP/1.1 ", "2", ""), ("HTTP/1.1", "\t ", "20"), "HTTP/1",
+        how="match",
+    ),
+    "archives.http._HEAD_END": case("\r", "\n", "\r\n\r", "\n\r", "\r\na"),
+    "archives.http._CHUNK": case("a", "1", ("1", " ", ""), ("f", ";", "\r"), how="match"),
+    "archives.searching._HEAD_END": case("\r", "\n", "\r\n\r", "\n\r", "\r\na"),
+    "archives.searching._LENGTH": case(
+        "\ncontent-length:", ("\ncontent-length:", " ", "x"), ("\ncontent-length:", "1", "x"),
+        ("\ncontent-length: 1", " ", "x"), "\ncontent-length: 1 ",
+    ),
     "cli.output._FORMULA": case("=", " ", how="match"),
     "cli.output._NUMBER": case(*NUMBERS, how="fullmatch"),
     "printable._OBEYED": case("\x1b", "\u202e", "a", how="sub"),
@@ -312,7 +324,9 @@ def _check(pattern: re.Pattern[str], how: str, text: Text, sizes: tuple[int, int
     assert grows_linearly(use, sizes, MOST_SECONDS), (pattern.pattern, how, text)
 
 
-def _use(pattern: re.Pattern[str], how: str, text: str) -> Callable[[], object]:
+def _use(pattern: re.Pattern[Any], how: str, text: str | bytes) -> Callable[[], object]:
+    if isinstance(pattern.pattern, bytes) and isinstance(text, str):
+        text = text.encode()
     if how == "sub":
         return lambda: pattern.sub("", text)
     if how == "finditer":
