@@ -49,7 +49,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 HANDLER = "websegment_scrapy.crawl.handler.RenderHandler"
-PAGES_PER_CORE, MOST_PER_CORE = 2, 8
+PAGES_PER_CORE, MOST_PER_CORE = 2, 4
 """Pages open at once: one renders while the other waits for the network; and at most, while
 processors are idle (`places`)."""
 

@@ -82,14 +82,16 @@ class Watch:
         pages = [each for each in self.browser if each.kind == "renderer"]
         pages.sort(key=lambda each: each.private, reverse=True)
         total = sum(each.private for each in pages)
+        rest = sum(each.private for each in self.browser if each.kind == "browser")
+        # What the browser itself has taken beyond its measure, its pages cannot have.
+        most = self._all - max(0, rest - BROWSER_BYTES)
         for page in pages:
-            if page.private <= self._share and total <= self._all:
+            if page.private <= self._share and total <= most:
                 break
             if end(page):
                 self._report("ended", page.private // _MIB)
             total -= page.private
         self._let_wait(pages)
-        rest = sum(each.private for each in self.browser if each.kind == "browser")
         if rest > BROWSER_LIMIT:
             self.end_browser()
         elif rest > BROWSER_BYTES:
