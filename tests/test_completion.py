@@ -10,14 +10,16 @@ from websegment_scrapy.content.completion import completed
 
 PARAGRAPH = f"<p>{'word ' * 30}</p>"
 TABLE = "<table><tr><th>Name<th>Size<tr><td>one<td>7<tr><td>two<td>9</table>"
+CODE = "<pre>x = 1</pre>"
+FRAMED_CODE = "<figure class=highlight><table><tr><td class=code><pre>x = 1</pre></table></figure>"
 LINKS = "<ul><li><a href=/a>One book</a><li><a href=/b>Another book</a></ul>"
 
 
-def kept_with(html: str, mean: float) -> list[bool]:
+def kept_with(html: str, mean: float, sure: float = 0.9) -> list[bool]:
     """Keep the paragraphs alone, all else being as likely as ``mean``; return what else is kept."""
     page = features(html)
     paragraphs = page.text.words == 30
-    probability = np.where(paragraphs, 0.9, mean)
+    probability = np.where(paragraphs, sure, mean)
     found = completed(page, paragraphs, probability, probability)
     assert found[paragraphs].all()
     others: list[bool] = found[~paragraphs].tolist()
@@ -31,16 +33,28 @@ def kept_with(html: str, mean: float) -> list[bool]:
         LINKS,
         "<h2>A heading</h2>",
         "<dl><dt>Term<dd>What it means</dl>",
-        "<pre>x = 1</pre>",
         f"<div class=scroll><div>{TABLE}</div></div>",
-        "<figure class=highlight><table><tr><td class=code><pre>x = 1</pre></table></figure>",
     ],
-    ids=["table", "reading list", "heading", "definitions", "code", "framed table", "framed code"],
+    ids=["table", "reading list", "heading", "definitions", "framed table"],
 )
 def test_what_stands_between_paragraphs_is_kept(written: str) -> None:
     html = f"<div>{PARAGRAPH}{written}{PARAGRAPH}</div>"
     assert all(kept_with(html, 0.2))
     assert not any(kept_with(html, 0.1))
+
+
+@pytest.mark.parametrize("code", [CODE, FRAMED_CODE], ids=["code", "framed code"])
+def test_code_beside_paragraphs_is_kept_however_unlikely_it_looks(code: str) -> None:
+    assert all(kept_with(f"<div>{PARAGRAPH}{code}{PARAGRAPH}</div>", 0.01))
+    assert all(kept_with(f"<div>{PARAGRAPH}{code}</div>", 0.01))
+    assert all(kept_with(f"<div>{code}{PARAGRAPH}</div>", 0.01))
+    assert not any(kept_with(f"<div>{PARAGRAPH}<div>Share this</div>{code}</div>", 0.01))
+
+
+def test_beside_paragraphs_that_are_unsure_less_is_asked() -> None:
+    html = f"<div>{PARAGRAPH}<ul><li>One<li>Two</ul>{PARAGRAPH}</div>"
+    assert not any(kept_with(html, 0.08, sure=0.9))
+    assert all(kept_with(html, 0.08, sure=0.4))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +84,26 @@ def test_after_the_last_paragraph_links_and_what_comes_behind_a_box_are_judged_a
     box = "<div>Share this</div>"
     assert not any(kept_with(f"<div>{PARAGRAPH}{box}<ul><li>One<li>Two</ul></div>", 0.45))
     assert all(kept_with(f"<div>{PARAGRAPH}<hr><ul><li>One<li>Two</ul></div>", 0.45))
+
+
+def test_what_leads_to_the_first_paragraph_is_kept_as_long_as_nothing_comes_between() -> None:
+    short = "<p>In short:</p><ul><li>One<li>Two</ul>"
+    assert all(kept_with(f"<div>{short}{PARAGRAPH}</div>", 0.45))
+    assert not any(kept_with(f"<div>{short}{PARAGRAPH}</div>", 0.25))
+    assert not any(kept_with(f"<div>{short}<div>Share this</div>{PARAGRAPH}</div>", 0.45))
+    assert not any(kept_with(f"<div>{LINKS}{PARAGRAPH}</div>", 0.45))
+
+
+def test_a_list_with_a_paragraph_is_one_of_the_paragraphs() -> None:
+    listed = f"<ol><li>{PARAGRAPH}<li>Short</ol>"
+    html = f"<div>{listed}<h2>A heading</h2>{TABLE}{PARAGRAPH}</div>"
+    assert all(kept_with(html, 0.2)[1:])
+
+
+def test_a_paragraph_that_is_a_link_may_say_where_something_is_from() -> None:
+    source = f"<div>{PARAGRAPH}<p><a href=/x>https://example.com/x</a></p></div>"
+    assert all(kept_with(source, 0.55))
+    assert not any(kept_with(source, 0.45))
 
 
 def test_what_a_rule_has_taken_away_stays_away() -> None:

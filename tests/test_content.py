@@ -113,10 +113,24 @@ def test_a_page_that_can_have_no_template_is_kept_as_it_is() -> None:
 
 
 def test_of_equal_blocks_the_first_is_kept_unless_a_later_one_is_likelier() -> None:
-    texts = ["one  two three", "One two three", "a b", "a b", "x y z", "X y z"]
-    page = features("".join(f"<p>{text}</p>" for text in texts))
-    found = without_repetitions(page, np.array([0.9, 0.8, 0.7, 0.7, 0.5, 0.9]))
-    assert found.tolist() == [0.9, 0, 0.7, 0.7, 0, 0.9]
+    small, large = ("one  two three", "a b", "x y z"), ("One two three", "a b", "X y z")
+    page = features(
+        "".join(
+            "<div>" + "".join(f"<p>{text}</p>" for text in of) + "</div>" for of in (small, large)
+        )
+    )
+    found = without_repetitions(page, np.array([0.9, 0.7, 0.5, 0.8, 0.7, 0.9]))
+    assert found.tolist() == [0.9, 0.7, 0, 0, 0.7, 0.9]
+
+
+def test_an_author_may_repeat_himself_within_one_element() -> None:
+    said = "<p>Stir for a minute and let it rest.</p>"
+    code = "<pre>make all install</pre>"
+    page = features(f"<div>{said}{code}<p>Once more.</p>{said}{code}</div><div>{said}{code}</div>")
+    found = without_repetitions(page, np.array([0.9, 0.2, 0.9, 0.9, 0.2, 0.9, 0.2]))
+    assert found.tolist() == [0.9, 0.2, 0.9, 0.9, 0.2, 0.0, 0.0]
+    unlikely = without_repetitions(page, np.array([0.3, 0.2, 0.9, 0.3, 0.2, 0.3, 0.2]))
+    assert unlikely[3] == 0.0
 
 
 def test_beside_running_text_links_must_be_likelier() -> None:
@@ -375,12 +389,14 @@ def test_extracting_gives_the_main_text_of_the_analysis(method: str) -> None:
 def test_explain_names_the_evidence_and_the_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = "".join(f"<p>{sentence}</p>" for sentence in ["It was said in the town again."] * 2)
+    said = "<p>It was said in the town again.</p>"
     path = tmp_path / "page.html"
-    path.write_text(f"<nav><a href=/>Home</a></nav><article>{body}</article>")
+    path.write_text(
+        f"<nav><a href=/>Home</a></nav><article>{said}</article><div>{said}<p>Today.</div>"
+    )
     assert main(["segment", str(path), "--explain", "--workers", "1"]) == 0
     leaves = json.loads(capsys.readouterr().out)["leaves"]
-    assert [leaf["rule"] for leaf in leaves] == [None, None, "repetition"]
+    assert [leaf["rule"] for leaf in leaves] == [None, None, "repetition", None]
     assert leaves[2]["templateness"] == 1.0
     for leaf in leaves:
         assert leaf["evidence"].keys() <= {*EVIDENCE, OWN}

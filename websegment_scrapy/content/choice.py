@@ -22,7 +22,8 @@ A page that keeps nothing by this, but has text of its own that its known site d
 a second look (`look_again`): what it was taken for, the site would have repeated.
 
 Pages often hold the same text twice, for small and for large screens; of equal blocks of at least
-`REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier.
+`REPEATED_WORDS` words the first is kept, unless a later one is clearly the likelier. Within one
+element an author repeats himself: there code stays, and what is likelier than `WRITTEN`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ RUNNING_TEXT = 0.45
 
 ARTICLE = 50
 REPEATED_WORDS = 3
+WRITTEN = 0.5
 TITLE, TITLE_PART = 0.8, 0.5
 CLEARLY = 0.2
 UNREPEATED = 2.0
@@ -172,10 +174,12 @@ def without_repetitions(
     """Return the probabilities with 0 for blocks that say what another block says."""
     found, texts = probability.copy(), page.text.texts
     known: dict[str, int] = {}
+    holder = page.text.tree.parent[page.place.home]
+    likely = (probability > WRITTEN) | (page.column("in_pre") > 0)
     for block in np.flatnonzero(page.text.words >= REPEATED_WORDS).tolist():
         text = " ".join(texts[block].lower().split())
         other = known.setdefault(text, block)
-        if other == block:
+        if other == block or (likely[block] and likely[other] and holder[block] == holder[other]):
             continue
         if found[block] > found[other] + CLEARLY:
             found[other] = 0.0

@@ -5,8 +5,9 @@ as children of one element; what a site adds (share bars, related links, adverts
 of its own around or between them. So what an author can have written and stands beside kept
 paragraphs, between the first and the last of these, is kept, although it may look like a template
 by itself: a table of figures, a list of links. So is the heading right above the first paragraph,
-and what follows the last one as long as nothing else comes between, unless it is links. Each is
-judged as a whole, and left out only if it is as good as certain not to be main text.
+and what leads to it or follows the last one as long as nothing else comes between, unless it is
+links. Each is judged as a whole, and left out only if it is as good as certain not to be main text;
+code beside paragraphs always is.
 """
 
 from __future__ import annotations
@@ -50,11 +51,18 @@ FRAMED = frozenset({"table", "pre"})
 FRAMES = 6
 """Such elements at most."""
 
+SURE = 0.8
+"""Mean probability of the paragraphs from which on they are sure; of less sure ones, as in a
+language that the model hardly knows, what stands beside them need only have a share of theirs."""
+
 UNLIKELY = 0.15
-"""Mean probability of its words below which such an element is left out,"""
+"""Mean probability of its words below which such an element is left out, if it has no code,"""
 
 LIKELY = 0.3
-"""and the same after the last paragraph."""
+"""the same before the first and after the last paragraph,"""
+
+SOURCE = 0.5
+"""and there for a paragraph of links: where something is from."""
 
 
 def completed(
@@ -76,29 +84,38 @@ def completed(
     """
     text = page.text
     tree, words, first = text.tree, text.words, text.blocks.begin
-    low, high = _paragraphs(page, np.flatnonzero(kept & (words >= PROSE) & page.unlinked))
+    is_paragraph = kept & (words >= PROSE) & page.unlinked
+    low, high, level = _paragraphs(page, np.flatnonzero(is_paragraph), before)
     unit, child = _units(tree, high >= 0)
     if not len(unit):
         return kept
     holder = tree.parent[child]
     begin, end = np.searchsorted(first, unit), np.searchsorted(first, tree.end[unit])
-    linked, likely, size = (
-        run[end] - run[begin] for run in map(running_sums, (text.linked, words * before, words))
+    linked, likely, size, paragraphs = (
+        run[end] - run[begin]
+        for run in map(running_sums, (text.linked, words * before, words, is_paragraph * 1.0))
     )
-    is_linked, mean = linked > HALF * size, likely / np.maximum(size, 1.0)
-    is_heading = tree.tagged(HEADINGS)[unit]
+    is_linked = linked > HALF * size
+    has_paragraph = (paragraphs > 0) & ~is_linked
+    np.minimum.at(low, holder[has_paragraph], begin[has_paragraph])
+    np.maximum.at(high, holder[has_paragraph], end[has_paragraph] - 1)
+    is_code = _number_inside(tree, unit, {"pre"}) > 0
+    mean = np.where(is_code, 1.0, likely / np.maximum(size, 1.0) / level[holder])
     usable = (size > 0) & (mean >= UNLIKELY)
-    usable &= ~tree.tagged({"table"})[unit] | _has_data(tree, unit)
+    usable &= ~tree.tagged({"table"})[unit] | _has_data(tree, unit) | is_code
     usable &= ~tree.tagged({"blockquote"})[unit] | ~is_linked
-    going_on = child < _first_other(tree, child, np.where(high >= 0, first[high], len(tree)))
-    following = usable & going_on & (begin > high[holder]) & (mean >= LIKELY)
-    following &= ~is_linked & tree.tagged(ENDINGS)[unit]
+    source = tree.tagged({"p"})[unit] & (mean >= SOURCE)
+    outside = usable & (mean >= LIKELY) & tree.tagged(ENDINGS)[unit] & (~is_linked | source)
+    outside &= _goes_on(tree, child, low, high, first)
+    following = outside & (begin > high[holder])
     np.maximum.at(high, holder[following], begin[following])
-    headline = usable & is_heading & ~is_linked & (end <= low[holder])
+    leading = outside & (end <= low[holder])
+    np.minimum.at(low, holder[leading], begin[leading])
+    between = usable & (low[holder] < begin) & (end <= high[holder])
+    headline = usable & tree.tagged(HEADINGS)[unit] & ~is_linked & (end <= low[holder])
     # Of several headings the last one above the paragraphs.
     headline[:-1] &= ~(headline[1:] & (holder[1:] == holder[:-1]))
-    between = usable & (low[holder] < begin) & (end <= high[holder])
-    chosen = between | following | headline
+    chosen = between | following | leading | headline
     inside = np.zeros(len(words) + 1, dtype=np.int64)
     np.add.at(inside, begin[chosen], 1)
     np.add.at(inside, end[chosen], -1)
@@ -108,21 +125,25 @@ def completed(
 
 
 def _paragraphs(
-    page: BlockFeatures, body: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    page: BlockFeatures, body: NDArray[np.int64], probability: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return for each node the first and the last paragraph that it directly holds.
 
-    A paragraph in an element of its own is held by what is around that; the last is -1 for what
-    holds none.
+    And how sure these are, as a share of `SURE`. A paragraph in an element of its own is held by
+    what is around that; the last is -1 for what holds none.
     """
     tree, first, home = page.text.tree, page.text.blocks.begin, page.place.home[body]
     several = np.searchsorted(first, tree.end[home]) - np.searchsorted(first, home) > 1
     holder = np.where(several, home, tree.parent[home])
     low, high = np.full(len(tree), len(first)), np.full(len(tree), -1)
     known = holder >= 0
-    np.minimum.at(low, holder[known], body[known])
-    np.maximum.at(high, holder[known], body[known])
-    return low, high
+    holder, body = holder[known], body[known]
+    np.minimum.at(low, holder, body)
+    np.maximum.at(high, holder, body)
+    words = page.text.words[body]
+    likely = np.bincount(holder, words * probability[body], len(tree))
+    mean = likely / np.maximum(np.bincount(holder, words, len(tree)), 1.0)
+    return low, high, np.clip(mean / SURE, 1e-9, 1.0)
 
 
 def _units(tree: PageTree, holds: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -144,25 +165,37 @@ def _units(tree: PageTree, holds: NDArray[np.bool_]) -> tuple[NDArray[np.int64],
     return unit[order].astype(np.int64), child[order].astype(np.int64)
 
 
-def _first_other(
-    tree: PageTree, child: NDArray[np.int64], last: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return for each child the first one behind the last paragraph that no author writes."""
-    other = ~tree.tagged(BESIDE) & (np.arange(len(tree)) > last[tree.parent])
+def _goes_on(
+    tree: PageTree,
+    child: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    first: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Say between which children and the paragraphs nothing stands that no author writes."""
+    other = ~tree.tagged(BESIDE)
     other[child] = False
-    node = np.flatnonzero(other)
-    found = np.full(len(tree), len(tree))
-    np.minimum.at(found, tree.parent[node], node)
-    return found[tree.parent[child]]
+    node = np.flatnonzero(other & (high >= 0)[tree.parent])
+    holder = tree.parent[node]
+    earlier, later = np.full(len(tree), -1), np.full(len(tree), len(tree))
+    is_before = tree.end[node] <= first[low[holder]]
+    np.maximum.at(earlier, holder[is_before], node[is_before])
+    is_behind = node > first[high[holder]]
+    np.minimum.at(later, holder[is_behind], node[is_behind])
+    around = tree.parent[child]
+    return np.asarray((child > earlier[around]) & (child < later[around]))
+
+
+def _number_inside(
+    tree: PageTree, unit: NDArray[np.int64], names: Collection[str]
+) -> NDArray[np.float64]:
+    """Count the elements of these names in each unit, itself included."""
+    run = running_sums(tree.tagged(names).astype(np.float64))
+    return np.asarray(run[tree.end[unit]] - run[unit])
 
 
 def _has_data(tree: PageTree, unit: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which tables have rows and columns and are not there for the layout, or hold code."""
-
-    def inside(names: Collection[str]) -> NDArray[np.float64]:
-        run = running_sums(tree.tagged(names).astype(np.float64))
-        return np.asarray(run[tree.end[unit]] - run[unit + 1])
-
-    rows, cells = inside({"tr"}), inside(TABLE_CELLS)
-    is_table = (rows > 1) & (cells >= 2 * rows) & (inside(LAYOUT) == 0)
-    return np.asarray(is_table | (inside({"pre"}) > 0))
+    """Say which tables have rows and columns and are not there for the layout."""
+    rows, cells = (_number_inside(tree, unit, names) for names in ({"tr"}, TABLE_CELLS))
+    layout = _number_inside(tree, unit, LAYOUT) - tree.tagged(LAYOUT)[unit]
+    return np.asarray((rows > 1) & (cells >= 2 * rows) & (layout == 0))
