@@ -199,7 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     with crawled_sites(data_directory(args.data)) as sites:
         pages = moved_posts(sites, args.half, args.posts, args.designs, args.seed)
     methods: dict[str, Callable[[str], str]] = {"websegment": lambda html: extract(html).main_text}
-    methods |= {name: RIVALS[name].load() for name in OTHERS if is_installed(name)}
+    methods |= {name: RIVALS[name].load() for name in OTHERS if is_installed(RIVALS[name].module)}
     rows = [[name, *figures(pages, method)] for name, method in methods.items()]
     header = ["method", "word F1", "precision", "recall", "under 0.5", "duplicates", "agreement"]
     sys.stdout.write(f"{len(pages)} pages\n{text_table(header, rows)}\n")

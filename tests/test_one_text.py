@@ -44,6 +44,16 @@ def test_the_next_articles_are_not_the_pages_own() -> None:
     assert text_of(HEAD + following + own) == ["A bridge over the river", *sentences(1, 6)]
 
 
+def test_teasers_of_other_articles_are_not_the_pages_own_however_short() -> None:
+    own = article("A bridge over the river", 1)
+    teaser = (
+        "<article><h2><a href=/snow>Snow in the hills</a></h2><p>It fell all night.</p></article>"
+    )
+    note = "<article><h2>Snow in the hills</h2><p>It fell all night.</p></article>"
+    assert text_of(HEAD + own + teaser) == ["A bridge over the river", *sentences(1, 6)]
+    assert text_of(HEAD + own + note)[-1] == "It fell all night."
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -2,8 +2,8 @@
 
 Where a page has several ``article`` elements with running text, and the heading of just one of them
 says what the page's title says, that one is the page's own, and the others are the next ones of its
-site. Where no heading is the title, or several are (a blog's front page, a forum, a list of news),
-all of them are what the page is for.
+site, or short ones whose headings lead to them. Where no heading is the title, or several are (a
+blog's front page, a forum, a list of news), all of them are what the page is for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["without_following"]
 
 LEAST_WORDS = 40
-"""Words of running text of an article; what has less may be a part of one, or a comment."""
+"""Words of running text of an article; what has less may be a part of one, or a comment, unless its
+heading is a link."""
 
 
 def without_following(page: BlockFeatures, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -45,7 +46,8 @@ def without_following(page: BlockFeatures, kept: NDArray[np.bool_]) -> NDArray[n
     titled = inside(headings_of_title(page).astype(np.float64)) > 0
     if titled.sum() != 1 or prose[titled][0] < LEAST_WORDS:
         return kept
-    others = ~titled & (prose >= LEAST_WORDS) & (inside(heading.astype(np.float64)) > 0)
+    headed, led = inside(heading * 1.0) > 0, inside((heading & ~page.unlinked) * 1.0) > 0
+    others = ~titled & headed & ((prose >= LEAST_WORDS) | led)
     left = kept.copy()
     for low, high in zip(begin[others].tolist(), end[others].tolist(), strict=True):
         left[low:high] = False
