@@ -109,9 +109,10 @@ def completed(
     outside &= _goes_on(tree, child, low, high, first)
     following = outside & (begin > high[holder])
     np.maximum.at(high, holder[following], begin[following])
-    leading = outside & (end <= low[holder])
-    np.minimum.at(low, holder[leading], begin[leading])
     between = usable & (low[holder] < begin) & (end <= high[holder])
+    leading = outside & ~is_linked & (end <= low[holder])
+    np.minimum.at(low, holder[leading], begin[leading])
+    between |= usable & ~is_linked & (low[holder] < begin) & (end <= high[holder])
     headline = usable & tree.tagged(HEADINGS)[unit] & ~is_linked & (end <= low[holder])
     # Of several headings the last one above the paragraphs.
     headline[:-1] &= ~(headline[1:] & (holder[1:] == holder[:-1]))
