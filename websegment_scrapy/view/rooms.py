@@ -36,8 +36,8 @@ LONGEST_SEARCH = 200
 LONGEST_NUMBER = 19
 NOWHERE = "\ufffd\ufffd\ufffd"
 ONE_TEXT = 200_000
-PARTS = 100
-"""Parts of a site's template that are shown."""
+PARTS = 25
+"""Parts of a site's template that are shown, of equally frequent ones the longest."""
 
 
 class DatabaseRooms:
@@ -175,6 +175,7 @@ class DatabaseRooms:
             )
         if not story.decisions:
             raise LookupError(host)
+        parts.sort(key=lambda part: (-part.pages, -len(part.sample)))
         return {
             "host": host,
             "story": story,
