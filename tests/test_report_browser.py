@@ -129,6 +129,16 @@ def test_nothing_is_wider_than_the_window(
     assert watched.errors == []
 
 
+@pytest.mark.parametrize("width", [900, 1200, 1440])
+def test_tables_fit_a_wide_window(chromium: Browser, made: Path, width: int) -> None:
+    page = opened(chromium, made, width).page
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter((box) => "
+        "box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel)"
+    )
+    assert cut == []
+
+
 def test_hostile_strings_run_nothing_and_ask_for_nothing(chromium: Browser, tmp_path: Path) -> None:
     hostile_database(f"sqlite:///{tmp_path}/store.db")
     target = tmp_path / "report.html"

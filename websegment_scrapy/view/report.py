@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
+from websegment_scrapy.dedup.passages import EDIT_WIDTH
 from websegment_scrapy.printable import printable_text, shortened
 from websegment_scrapy.store.queries import summary
 from websegment_scrapy.store.schema import read_info
@@ -14,14 +14,20 @@ from websegment_scrapy.view import listed, numbers
 from websegment_scrapy.view.difference import difference, two_crawls
 from websegment_scrapy.view.html import asset, fill, policy
 from websegment_scrapy.view.shelf import COLUMNS, Shelf, rounded, seconds
-from websegment_scrapy.view.texts import SiteRules, add_versions, feed_texts, joined, kept_texts
+from websegment_scrapy.view.texts import (
+    SiteRules,
+    add_versions,
+    feed_texts,
+    joined,
+    kept_texts,
+    marked_pair,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.dedup.passages import Piece
     from websegment_scrapy.store.answers import Summary
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.view.difference import Difference
@@ -204,7 +210,7 @@ class _Report:
             size = sum(len(text.encode()) for text in shown)
             if size > room:
                 return None
-            marked = [_pieces(pieces) for pieces in marked_texts(shown[0], shown[1], words)]
+            marked = marked_pair(shown[0], shown[1], words)
             room -= size + 8 * sum(map(len, marked))
             cut = max(len(first), len(second)) > limits.one_text
             return [*marked, [int(cut)]]
@@ -227,14 +233,6 @@ class _Report:
 
 def _changes(compared: Difference | None) -> Sequence[Any]:
     return () if compared is None else compared.changes
-
-
-def _pieces(pieces: Sequence[Piece]) -> list[Any]:
-    """Return pieces as a flat list: a text, the number of its passage (-1: none), a text."""
-    found: list[Any] = []
-    for piece in pieces:
-        found += [piece.text, -1 if piece.passage is None else piece.passage]
-    return found
 
 
 def _summary(told: Summary) -> dict[str, Any]:

@@ -31,7 +31,8 @@
       ["cluster", clusterOf(page.cluster)
         ? link(`cluster/${page.cluster}`, many(clusterOf(page.cluster)[1], "page")) : null],
       ["words", page.words], ["score", page.score === null
-        ? null : `${score(page.score)} (expected F1 of its main text)`], ["type", page.type && `${page.type} (${share(page.probability)})`],
+        ? null : `${score(page.score)} (expected F1 of its main text)`],
+      ["type", page.type && `${page.type} (${share(page.probability)})`],
       ["seen", page.rendered ? "rendered in the browser" : page.render_error
         ? `as plain HTML: ${page.render_error}` : "as plain HTML"],
       ["HTTP status", page.status], ["error", page.error],
@@ -68,9 +69,10 @@
     return [head("Pair", `Similarity ${similarity.toFixed(2)}`), facts([
       ["first seen", `the copy ${time(page.first_seen)}, what it repeats ` +
         time(pages.get(original).first_seen)],
-      ["found", through === null ? "directly: the copy is similar to the page that stands for their text"
+      ["found", through === null ? "directly: the copy was compared with the page that it repeats"
         : ["directly; for both stands ", pageLink(through)]],
-      ["near-duplicates", `from a similarity of ${all.similarity} on`],
+      ["near-duplicates", `from a similarity of ${all.similarity} on; a word that differs counts ` +
+        "with the words around it"],
     ]), found ? texts(found, [["What it repeats", pageLink(original)], ["The copy", pageLink(id)]])
       : [el("h3", {}, "What it repeats"), el("p", {}, pageLink(original)), el("h3", {}, "The copy"),
         el("p", {}, pageLink(id)), none("Their texts are not in this file: the database keeps " +

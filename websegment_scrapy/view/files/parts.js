@@ -65,7 +65,8 @@ const parts = (() => {
   };
 
   // A table that is sorted, filtered and shown a page at a time.
-  // columns: name, value(row) to sort and filter by, cell(row), number, wide, less, plain
+  // columns: name, value(row) to sort and filter by, cell(row), number, wide, plain, time; less and
+  // least are left out of narrow and of less wide windows
   const table = (said, columns, rows, options) => {
     const size = options?.size || 12;
     let order = options?.order ?? null, down = options?.down ?? false, page = 0, wanted = "";
@@ -76,8 +77,8 @@ const parts = (() => {
     const text = (row) => columns.map((column) => column.value?.(row) ?? "").join("\u0001")
       .toLowerCase();
     const heads = columns.map((column, place) => {
-      const kind = [column.number && "number", column.less && "less", column.plain && "plain"]
-        .filter(Boolean).join(" ") || null;
+      const kind = [column.number && "number", column.less && "less", column.least && "least",
+        column.plain && "plain"].filter(Boolean).join(" ") || null;
       if (column.plain) return el("th", { scope: "col", class: kind }, column.name);
       return el("th", { scope: "col", class: kind, "aria-sort": "none" },
         el("button", { type: "button", on: { click: () => {
@@ -104,8 +105,8 @@ const parts = (() => {
         place !== order ? "none" : down ? "descending" : "ascending"));
       body.replaceChildren(...chosen.slice(page * size, (page + 1) * size).map((row) =>
         el("tr", {}, columns.map((column) => el("td", { class: [column.number && "number",
-          column.wide && "wide", column.name_ && "name", column.less && "less", column.time && "time"]
-          .filter(Boolean).join(" ") || null, "data-name": column.name },
+          column.wide && "wide", column.name_ && "name", column.less && "less", column.least && "least",
+          column.time && "time"].filter(Boolean).join(" ") || null, "data-name": column.name },
           column.cell ? column.cell(row) : String(column.value(row) ?? ""))))));
       const first = chosen.length ? page * size + 1 : 0;
       told.textContent = `${number(first)}–${number(Math.min((page + 1) * size, chosen.length))}` +

@@ -49,7 +49,7 @@
       cell: (id) => score(pages.get(id).score) },
     { name: "type", less: true, value: (id) => pages.get(id).type ?? "" },
     { name: "rendered", less: true, value: (id) => pages.get(id).rendered ? "yes" : "no" },
-    { name: "first seen", less: true, time: true, value: (id) => pages.get(id).first_seen,
+    { name: "first seen", less: true, least: true, time: true, value: (id) => pages.get(id).first_seen,
       cell: (id) => time(pages.get(id).first_seen) },
     { name: "last seen", time: true, value: (id) => pages.get(id).last_seen,
       cell: (id) => time(pages.get(id).last_seen) },
@@ -109,8 +109,8 @@
     const most = Math.max(1, ...sites.map((site) => site.pages));
     return section("sites", "Sites and decisions", legend(["new", "duplicate", "empty", "failed"]),
       el("p", { class: "soft" }, "copies: pages that repeat another site; copied: pages that " +
-        "other sites repeat; score: ", el("a", { href: "#scores" }, "how good its texts are"),
-        " on average."), table("Sites and decisions", [
+        "others repeat; score: ", el("a", { href: "#scores" }, "how good its texts are"),
+        ", mean."), table("Sites and decisions", [
         { name: "site", name_: true, value: (site) => site.host, cell: (site) => siteLink(site.host) },
         { name: "pages", number: true, value: (site) => site.pages, cell: (site) =>
           [number(site.pages), bar([["one", site.pages]], most, `${site.pages} pages`)] },
@@ -118,7 +118,7 @@
           { new: site.new, duplicate: site.duplicate, empty: site.empty, failed: site.failed },
           site.pages) },
         ...["new", "duplicate", "empty", "failed"].map((kind) => ({ name: kind, number: true,
-          less: true, value: (site) => site[kind], cell: (site) => number(site[kind]) })),
+          less: true, least: true, value: (site) => site[kind], cell: (site) => number(site[kind]) })),
         { name: "copies", number: true, less: true, value: (site) => site.copies },
         { name: "copied", number: true, less: true, value: (site) => site.copied },
         { name: "rendered", number: true, less: true, value: (site) => site.rendered / site.pages,
@@ -251,7 +251,8 @@
   const changeSection = () => {
     const total = data.changed.bins.reduce((sum, count) => sum + count, data.changed.unknown);
     return section("changes", "Pages whose text changed", total ? [
-      el("p", {}, "How much of the text changed from one visit to the next, in per cent."),
+      el("p", {}, "How much of the text changed from one visit to the next, in per cent: what is " +
+        "missing of similarity 1. A word that differs counts with the words around it."),
       histogram(data.changed.bins, "changed", "Visits by how much had changed, in per cent",
         (place) => 10 * place), changeTable("Changed pages", data.changes, { all: total })]
       : none("No page has changed since it was first seen."));
@@ -292,7 +293,8 @@
 
   const overview = () => document.getElementById("overview").replaceChildren(...[
     all.pages ? lead()
-      : none("The database holds no pages yet: run a crawl, and make this again."), tiles(), siteSection(), crawlSection(),
+      : none("The database holds no pages yet: run a crawl, and make this again."), tiles(),
+    siteSection(), crawlSection(),
     section("copies", "Who copies whom", matrixPart(), data.copies.length
       ? [el("h3", {}, "Copies"), copyTable("Copies", data.copies, { all: all.duplicate })] : null),
     section("clusters", "The largest clusters", data.clusters.length
@@ -304,6 +306,6 @@
   ].filter(Boolean));
 
   window.report = { all, badge, beside, changeTable, clusterTable, copyTable, crawlName, data, el,
-    facts, link, many, named, none, SINCE, overview, pageLink, pages, pageTable, score, share, siteLink, sites, table,
-    time };
+    facts, link, many, none, SINCE, overview, pageLink, pages, pageTable, score, share, siteLink,
+    sites, table, time };
 })();
