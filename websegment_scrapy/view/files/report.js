@@ -110,7 +110,7 @@
     return section("sites", "Sites and decisions", legend(["new", "duplicate", "empty", "failed"]),
       el("p", { class: "soft" }, "copies: pages that repeat another site; copied: pages that " +
         "others repeat; score: ", el("a", { href: "#scores" }, "how good its texts are"),
-        ", mean."), table("Sites and decisions", [
+        " in the mean."), table("Sites and decisions", [
         { name: "site", name_: true, value: (site) => site.host, cell: (site) => siteLink(site.host) },
         { name: "pages", number: true, value: (site) => site.pages, cell: (site) =>
           [number(site.pages), bar([["one", site.pages]], most, `${site.pages} pages`)] },
