@@ -85,7 +85,7 @@ def test_sites_crawls_copies_and_failures_are_counted(told: dict[str, Any]) -> N
     assert told["summary"]["pages"] == 5
     sites = {row[0]: row for row in told["sites"]}
     assert sites["c.example"][1:6] == [3, 2, 0, 0, 1]
-    assert sites["b.example"][10] == sites["a.example"][11] == 1  # copies, copied
+    assert sites["b.example"][11] == sites["a.example"][12] == 1  # copies, copied
     assert [crawl["decisions"] for crawl in told["crawls"]] == [
         {"changed": 1, "new": 1},
         {"duplicate": 1, "failed": 1, "new": 2},
@@ -95,6 +95,26 @@ def test_sites_crawls_copies_and_failures_are_counted(told: dict[str, Any]) -> N
     assert (matrix["hosts"][cell[0]], matrix["hosts"][cell[1]]) == ("b.example", "a.example")
     assert told["reasons"][0][:3] == ["failed", "timed out", 1]
     assert {way["way"]: way["pages"] for way in told["ways"]} == {"rendered": 1, "plain": 4}
+    assert told["all_crawls"] == 2
+
+
+def test_the_scores_of_texts_are_counted_and_the_lowest_come_first(database_url: str) -> None:  # noqa: F811
+    scores = {0: 0.0, 1: 0.699, 2: 0.7, 3: 0.95, 4: 1.0, 5: None, 6: 0.3}
+    with Store.open(database_url, recipe=RECIPES["minhash"]) as store:
+        for number, score in scores.items():
+            own = record(f"http://a.example/{number}", words_of(number), main_text_score=score)
+            store.decide(own)
+    database = open_for_reading(database_url)
+    data = data_of(report(database, limits=Limits(doubtful=3)))
+    database.close()
+    assert data["scores"] == [1, 0, 0, 1, 0, 0, 1, 1, 0, 2]
+    urls = {row[0]: row[1] for row in data["pages"]}
+    assert [urls[page] for page in data["doubtful"]] == [
+        f"http://a.example/{number}" for number in (0, 6, 1)
+    ]
+    assert page_of(data, "http://a.example/1")["score"] == 0.699
+    ((_, *numbers),) = data["sites"]
+    assert numbers[7] == data["ways"][0]["score"] == pytest.approx(3.649 / 6, abs=0.001)
 
 
 def test_the_crawl_before_is_compared_on_the_same_sites_only(told: dict[str, Any]) -> None:

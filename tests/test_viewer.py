@@ -26,8 +26,10 @@ from tests.test_store_support import (  # noqa: F401
 )
 from tests.texts import prose
 from tests.viewing import viewing
+from websegment_scrapy.content import evidence, model
 from websegment_scrapy.dedup.signature import RECIPES
 from websegment_scrapy.store import Store
+from websegment_scrapy.view import reasons
 from websegment_scrapy.view.looking import LookedAt, look_at
 from websegment_scrapy.view.server import ViewServer
 from websegment_scrapy.view.viewer import Document
@@ -112,6 +114,10 @@ def test_a_page_is_shown_with_segments_reasons_and_another_engine(alone: ViewSer
     assert {segment["role"] for segment in page["segments"]} >= {"main", "navigation"}
     (main, *_) = [each for each in page["segments"] if each["role"] == "main"]
     assert main["evidence"]
+    assert (main["kept"], main["left"]) == (main["words"], "")
+    stripped = next(each for each in page["segments"] if each["role"] == "navigation")
+    assert (stripped["kept"], stripped["left"]) == (0, "")
+    assert all(meaning for each in page["segments"] for _, _, meaning in each["evidence"])
     assert main["xpaths"][0].startswith("/html")
     linked = [own for line, own in page["paragraphs"] if line.startswith(prose(1)[:40])]
     assert linked == [
@@ -122,6 +128,20 @@ def test_a_page_is_shown_with_segments_reasons_and_another_engine(alone: ViewSer
     assert Asked(alone, "page/0?engine=none").status == 404
     assert Asked(alone, "page/7").status == 404
     assert Asked(alone, "picture/0").status == 404
+
+
+def test_a_page_says_what_of_a_segment_is_left_out() -> None:
+    html = article(f"{prose(1)}\n{prose(2)}")
+    task = LookedAt(html=html, url="", content_type=None, engine="wordwrap", main_text="learned")
+    page = json.loads(look_at(task))
+    assert sum(segment["kept"] for segment in page["segments"]) == page["words"]
+    mixed = page["segments"][0]  # the menu and the first paragraph
+    assert (mixed["kept"], mixed["left"]) == (mixed["words"] - 3, "home news about")
+
+
+def test_every_evidence_and_rule_says_what_it_means() -> None:
+    assert set(reasons.EVIDENCE) == {*evidence.EVIDENCE, evidence.OWN}
+    assert set(reasons.RULES) == set(model.RULES)
 
 
 def post(server: ViewServer, content: object, **headers: str) -> Asked:

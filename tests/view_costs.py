@@ -38,9 +38,9 @@ from websegment_scrapy.store.models import Page, Visit
 from websegment_scrapy.store.queries import open_for_reading
 from websegment_scrapy.store.schema import crawl_id
 
-PAGES, AGAIN, CHANGED, ROUNDS = 100_000, 2, 50, 9
-"""Pages; every second was visited again, every fiftieth had another text then; how often each view
-is asked for."""
+PAGES, AGAIN, CHANGED, SCORES, ROUNDS = 100_000, 2, 50, 997, 9
+"""Pages; every second was visited again, every fiftieth had another text then; so many different
+scores of texts; how often each view is asked for."""
 
 COMMAND = (sys.executable, "-m", "websegment_scrapy.cli.main")
 MEASURED = """
@@ -54,7 +54,7 @@ what it has itself."""
 
 
 def visit_again(url: str) -> None:
-    """Add a second crawl, with some texts that are kept."""
+    """Add a second crawl, with some texts that are kept, and a score to every page."""
     now, is_changed = datetime.now(UTC), Page.id % CHANGED == 0
     with closing(Database.open(url, create=True)) as database, database.write() as connection:
         first = connection.execute(select(func.min(Page.first_seen))).scalar_one()
@@ -69,6 +69,7 @@ def visit_again(url: str) -> None:
         connection.execute(insert(Visit).from_select(list(visit), chosen))
         again = update(Page).where(Page.id % AGAIN == 0).values(last_seen=now)
         connection.execute(again)
+        connection.execute(update(Page).values(main_text_score=(Page.id % SCORES) / float(SCORES)))
         ids = list(connection.execute(select(Page.id).where(is_changed)).scalars())
         for seen, other in ((first, 0), (now, 1)):
             texts = {page: prose(page) + " " + prose(page + other, 100) for page in ids}

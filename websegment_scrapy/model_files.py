@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from websegment_scrapy.trees import logistic
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import Self
 
     from numpy.typing import NDArray
 
 __all__ = [
     "LayoutKind",
+    "LayoutModel",
     "Logistic",
     "ModelError",
     "ModelFormat",
@@ -160,6 +162,35 @@ def read_model(
         return make(description, arrays)
     except (KeyError, ValueError, TypeError) as error:
         raise ModelError(f"the model {str(path)!r} lacks {error}: {again}") from None
+
+
+class LayoutModel:
+    """A model of the pages of one layout that has files: what is the same of all kinds.
+
+    A kind says its ``form``, what its files hold (``_contents``) and how it is made of it
+    (``_from``).
+    """
+
+    __slots__ = ()
+
+    form: ClassVar[ModelFormat]
+    layout: LayoutKind
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        raise NotImplementedError
+
+    @classmethod
+    def _from(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write ``NAME-LAYOUT.json`` and ``.npz``; the same model gives the same bytes."""
+        return write_model(folder, self.form, self.layout, *self._contents())
+
+    @classmethod
+    def load(cls, folder: Path, layout: LayoutKind) -> Self:
+        """Read a model; ``ModelError`` if it is not one that this version can use."""
+        return read_model(folder, cls.form, layout, cls._from)
 
 
 def load_shipped(load: Callable[[Path, LayoutKind], Model], layout: LayoutKind) -> Model:

@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -30,7 +31,7 @@ from websegment_scrapy.cli.main import main as websegment
 from websegment_scrapy.crawl.browser import find_chromium
 from websegment_scrapy.crawl.snapshot import Snapshotter
 from websegment_scrapy.pool import AnalysisPool
-from websegment_scrapy.store.queries import open_for_reading, pairs
+from websegment_scrapy.store.queries import changed, open_for_reading, pairs
 from websegment_scrapy.view.lookups import page_by_url
 from websegment_scrapy.view.marks import Marks
 from websegment_scrapy.view.server import ViewServer
@@ -50,17 +51,22 @@ SITE, PATH = 0, "/news/rain-gauge.html"
 COLOURS = 128
 """Of the palette: flat colours and text need no more, and the files stay small."""
 
+YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
 WIDTHS, SCHEMES = (360, 1440), ("light", "dark")
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, int, int, str]]:
-    """Serve the example's database and a page of it; give its address, a pair's ids and site."""
+def served() -> Iterator[tuple[str, int, int, int, str]]:
+    """Serve the example's database and a page of it.
+
+    Gives its address, the ids of a pair and of a page that changed, and the pair's site.
+    """
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_for_reading("websegment.db")))
         with database.read() as connection:
             pair = min(pairs(database), key=lambda row: row.similarity)
-            ids = [page_by_url(connection, url) for url in (pair.url, pair.duplicate_of)]
+            other = max(changed(database, YEAR_1), key=lambda row: row.seen_at).url
+            ids = [page_by_url(connection, url) for url in (pair.url, pair.duplicate_of, other)]
         servers = WebServers(PORT)
         servers.start()
         stack.callback(servers.stop)
@@ -82,9 +88,11 @@ def served() -> Iterator[tuple[str, int, int, str]]:
         )
         server = stack.enter_context(ViewServer(viewer.answer))
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        assert ids[0] is not None
-        assert ids[1] is not None
-        yield server.url, ids[0], ids[1], urlsplit(pair.url).netloc
+        copy, original, edited = ids
+        assert copy is not None
+        assert original is not None
+        assert edited is not None
+        yield server.url, copy, original, edited, urlsplit(pair.url).netloc
         server.shutdown()
 
 
@@ -96,21 +104,31 @@ def point_at_main(page: Page) -> None:
         lines.nth(min(2, lines.count() - 1)).click()
 
 
-def shots(report: str, viewer: str, copy: int, original: int, host: str) -> dict[str, str]:
+def shots(
+    report: str, viewer: str, copy: int, original: int, edited: int, host: str
+) -> dict[str, str]:
     """Return the addresses of all views by name."""
+    site = quote(host, safe="")
     return {
         "report": f"{report}#/",
         "report-page": f"{report}#/page/{copy}",
         "report-pair": f"{report}#/pair/{copy}",
         "report-cluster": f"{report}#/cluster/{original}",
+        "report-site": f"{report}#/site/{site}",
+        "report-between": f"{report}#/between/0/1",
+        "report-why": f"{report}#/why/0",
         "report-since": f"{report}#/since/changed",
+        "report-change": f"{report}#/change/{edited}",
         "view": viewer,
         "view-search": f"{viewer}?q=rain",
         "view-url": f"{viewer}url/{copy}",
         "view-pair": f"{viewer}pair/{copy}/{original}",
         "view-cluster": f"{viewer}cluster/{original}",
-        "view-site": f"{viewer}site?host={quote(host, safe='')}",
+        "view-site": f"{viewer}site?host={site}",
+        "view-change": f"{viewer}change/{edited}",
+        "view-nothing": f"{viewer}none",
         "view-page": f"{viewer}page/0",
+        "view-page-left-out": f"{viewer}page/0",
         "view-page-border": f"{viewer}page/0",
         "view-page-plain": f"{viewer}page/1",
         "view-page-other": f"{viewer}page/1?engine=gcuts&main_text=pagelevel",
@@ -130,9 +148,12 @@ def draw_all(browser: Browser, addresses: dict[str, str], folder: Path) -> None:
                 page.goto("about:blank")
                 page.goto(address)
                 point_at_main(page)
+                if name.endswith("-left-out"):
+                    page.locator("#tree button.r-navigation").first.click()
                 if name.endswith("-border"):
                     page.get_by_role("button", name="its border is wrong").click()
                     page.get_by_label("Where its border should be").wait_for()
+                page.mouse.move(0, 0)  # scrolling moves the page below it
                 page.evaluate("scrollTo(0, 0)")
                 page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
             context.close()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -15,10 +12,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.bench.hostile_watch import MARK, Peaks, Watch
+from websegment_scrapy.bench.hostile_watch import Peaks, Watch, start_crawl
 from websegment_scrapy.bench.hostile_web import SITE_ADDRESSES, THIRD_ADDRESS
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
 
 __all__ = ["CrawlOrder", "CrawlRun", "run_crawl"]
@@ -87,16 +85,8 @@ def run_crawl(folder: Path, order: CrawlOrder, tick: Callable[[int], None]) -> C
     mark = uuid.uuid4().hex
     run = CrawlRun(folder)
     started = time.monotonic()
-    with run.log.open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", _CRAWL, str(_specification(folder, order, mark))],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "TMPDIR": str(temporary), MARK: mark},
-            start_new_session=True,  # a Ctrl-C here ends the bench, which then ends the crawl
-        )
-    watch = Watch(process.pid, mark, temporary)
+    spec = _specification(folder, order, mark)
+    process, watch = start_crawl(_CRAWL, spec, run.log, temporary, mark)
     try:
         run.ended = _follow(process, watch, order, run, tick, started)
         run.seconds = time.monotonic() - started

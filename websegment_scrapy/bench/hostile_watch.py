@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["MARK", "Peaks", "Watch", "memory_of"]
+__all__ = ["Peaks", "Watch", "memory_of", "start_crawl"]
 
 MARK = "WEBSEGMENT_BENCH_MARK"
 """The environment variable by which the processes of a crawl are known."""
@@ -27,6 +29,22 @@ _BROWSERS = ("chrom", "Chrom", "headless_shell", "node")
 
 _PYTHONS = ("python", "websegment")
 _Table = dict[int, tuple[int, int, str]]
+
+
+def start_crawl(
+    module: str, specification: Path, log: Path, temporary: Path, mark: str
+) -> tuple[subprocess.Popen[bytes], Watch]:
+    """Start a crawl of a bench, ``python -m MODULE SPECIFICATION``; return it with its watch."""
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, str(specification)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, "TMPDIR": str(temporary), MARK: mark},
+            start_new_session=True,  # a Ctrl-C here ends the bench, which then ends the crawl
+        )
+    return process, Watch(process.pid, mark, temporary)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 import uuid
@@ -19,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.url import canonicalize_url
 
-from websegment_scrapy.bench.hostile_watch import MARK, Peaks, Watch
+from websegment_scrapy.bench.hostile_watch import Peaks, Watch, start_crawl
 from websegment_scrapy.bench.variants import settings_of, spider_of
 from websegment_scrapy.exceptions import WebsegmentError
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Sequence
 
 __all__ = ["Collect", "CrawlFailed", "TimedCrawl", "time_crawl"]
@@ -74,18 +74,9 @@ def time_crawl(variant: str, urls: Sequence[str], folder: Path) -> TimedCrawl:
     folder.mkdir(parents=True)
     temporary = folder / "t"
     temporary.mkdir()
-    spec, mark = folder / "spec.json", uuid.uuid4().hex
+    spec, log = folder / "spec.json", folder / "log.txt"
     spec.write_text(json.dumps({"variant": variant, "urls": list(urls)}))
-    with (folder / "log.txt").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(spec)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "TMPDIR": str(temporary), MARK: mark},
-            start_new_session=True,  # a Ctrl-C here ends the bench, which then ends the crawl
-        )
-    watch = Watch(process.pid, mark, temporary)
+    process, watch = start_crawl(__name__, spec, log, temporary, uuid.uuid4().hex)
     try:
         used = _follow(process, watch, variant)
     finally:
@@ -96,7 +87,7 @@ def time_crawl(variant: str, urls: Sequence[str], folder: Path) -> TimedCrawl:
         watch.end()
     result = folder / "result.json"
     if process.returncode or not result.exists():
-        told = (folder / "log.txt").read_text(errors="replace").strip().splitlines()[-1:]
+        told = log.read_text(errors="replace").strip().splitlines()[-1:]
         raise CrawlFailed(
             f"the crawl {variant!r} ended with status {process.returncode}: {' '.join(told)[:300]}"
         )

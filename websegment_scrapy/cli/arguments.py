@@ -16,6 +16,7 @@ __all__ = [
     "add_json",
     "add_limit",
     "add_output",
+    "add_page_limits",
     "add_plot",
     "add_quiet",
     "add_raw_csv",
@@ -99,6 +100,25 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add ``--workers``, the number of processes."""
     parser.add_argument(
         "--workers", type=int, default=Config().workers, help="processes (default: %(default)s)"
+    )
+
+
+def add_page_limits(parser: argparse.ArgumentParser) -> None:
+    """Add ``--page-timeout`` and ``--page-memory``, what one page may take."""
+    default = Config()
+    parser.add_argument(
+        "--page-timeout",
+        type=float,
+        default=default.page_timeout,
+        metavar="SECONDS",
+        help="how long one page may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--page-memory",
+        type=int,
+        default=default.page_memory,
+        metavar="MIB",
+        help="how much memory one page may take (default: %(default)s)",
     )
 
 

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.archives.reading import is_archive
-from websegment_scrapy.cli.arguments import add_quiet, add_site_rules, add_workers, at_least
+from websegment_scrapy.cli.arguments import (
+    add_page_limits,
+    add_quiet,
+    add_site_rules,
+    add_workers,
+    at_least,
+)
 from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import counting
 from websegment_scrapy.config import MAIN_TEXTS, Config
@@ -66,10 +72,7 @@ def add_parser(
         metavar="MIB",
         help="memory for sorting and counting (default: %(default)s)",
     )
-    parser.add_argument(
-        "--page-timeout", type=float, default=default.page_timeout, metavar="SECONDS"
-    )
-    parser.add_argument("--page-memory", type=int, default=default.page_memory, metavar="MIB")
+    add_page_limits(parser)
     add_workers(parser)
     add_quiet(parser)
     parser.set_defaults(run=run)

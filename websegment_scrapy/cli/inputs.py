@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from websegment_scrapy.archives.reading import Counts, archives_in, is_archive, read_records
-from websegment_scrapy.cli.arguments import add_quiet, add_render, add_workers
+from websegment_scrapy.cli.arguments import add_page_limits, add_quiet, add_render, add_workers
 from websegment_scrapy.cli.output import printable
 from websegment_scrapy.cli.progress import counting, progress
 from websegment_scrapy.config import MAIN_TEXTS, Config
@@ -93,20 +93,7 @@ def add_input_arguments(parser: argparse.ArgumentParser, nargs: str | int = "+")
     add_render(parser, default=False)
     add_workers(parser)
     add_quiet(parser)
-    parser.add_argument(
-        "--page-timeout",
-        type=float,
-        default=defaults.page_timeout,
-        metavar="SECONDS",
-        help="how long one page may take (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--page-memory",
-        type=int,
-        default=defaults.page_memory,
-        metavar="MIB",
-        help="how much memory one page may take (default: %(default)s)",
-    )
+    add_page_limits(parser)
 
 
 class Results(Generic[_R]):

@@ -10,19 +10,16 @@ import numpy as np
 
 from websegment_scrapy.model_files import (
     LayoutKind,
+    LayoutModel,
     Logistic,
     ModelFormat,
     load_shipped,
-    read_model,
-    write_model,
 )
 from websegment_scrapy.segment.features import FEATURES_VERSION, METRIC_FEATURES
 from websegment_scrapy.segment.pair_features import PAIR_FEATURES
 from websegment_scrapy.trees import Trees
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 __all__ = ["MODEL_VERSION", "Metric", "SegmentationModel", "shipped_segmentation_model"]
@@ -52,7 +49,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SegmentationModel:
+class SegmentationModel(LayoutModel):
     """What was learned for one kind of layout.
 
     Attributes
@@ -75,6 +72,7 @@ class SegmentationModel:
         How it was made.
     """
 
+    form = FORMAT
     layout: LayoutKind
     features: tuple[str, ...]
     segment: Trees
@@ -87,8 +85,7 @@ class SegmentationModel:
     parameters: dict[str, float]
     recipe: dict[str, Any]
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ``segmentation-LAYOUT.json`` and ``.npz``; the same model gives the same bytes."""
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {
             **self.segment.to_arrays("segment"),
             **self.uniform.to_arrays("uniform"),
@@ -104,12 +101,7 @@ class SegmentationModel:
             "parameters": self.parameters,
             "recipe": self.recipe,
         }
-        return write_model(folder, FORMAT, self.layout, description, arrays)
-
-    @classmethod
-    def load(cls, folder: Path, layout: LayoutKind) -> SegmentationModel:
-        """Read a model; ``ModelError`` if it is not one that this version can use."""
-        return read_model(folder, FORMAT, layout, cls._from)
+        return description, arrays
 
     @classmethod
     def _from(

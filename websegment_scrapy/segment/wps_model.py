@@ -13,19 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from websegment_scrapy.model_files import (
-    LayoutKind,
-    ModelFormat,
-    load_shipped,
-    read_model,
-    write_model,
-)
+from websegment_scrapy.model_files import LayoutKind, LayoutModel, ModelFormat, load_shipped
 from websegment_scrapy.segment.boundary_features import BOUNDARIES_VERSION
 from websegment_scrapy.segment.features import FEATURES_VERSION
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 __all__ = ["WPS_VERSION", "BoundaryWeights", "WpsModel", "shipped_wps_model"]
@@ -61,7 +53,7 @@ class BoundaryWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WpsModel:
+class WpsModel(LayoutModel):
     """What was learned for one kind of layout.
 
     Attributes
@@ -78,14 +70,14 @@ class WpsModel:
         How it was made.
     """
 
+    form = FORMAT
     layout: LayoutKind
     features: tuple[str, ...]
     weights: dict[str, BoundaryWeights]
     reports: dict[str, dict[str, float]]
     recipe: dict[str, Any]
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ``wps-LAYOUT.json`` and ``.npz``; the same model gives the same bytes."""
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {
             f"{engine}_{name}": array
             for engine, own in self.weights.items()
@@ -96,12 +88,7 @@ class WpsModel:
             "engines": self.reports,
             "recipe": self.recipe,
         }
-        return write_model(folder, FORMAT, self.layout, description, arrays)
-
-    @classmethod
-    def load(cls, folder: Path, layout: LayoutKind) -> WpsModel:
-        """Read a model; ``ModelError`` if it is not one that this version can use."""
-        return read_model(folder, FORMAT, layout, cls._from)
+        return description, arrays
 
     @classmethod
     def _from(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WpsModel:

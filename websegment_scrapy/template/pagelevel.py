@@ -22,11 +22,10 @@ import numpy as np
 
 from websegment_scrapy.model_files import (
     LayoutKind,
+    LayoutModel,
     Logistic,
     ModelFormat,
     load_shipped,
-    read_model,
-    write_model,
 )
 from websegment_scrapy.template.isotonic import smooth
 from websegment_scrapy.template.pagelevel_features import (
@@ -37,8 +36,6 @@ from websegment_scrapy.template.pagelevel_features import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from websegment_scrapy.page.tree import PageTree
@@ -77,7 +74,7 @@ FORMAT = ModelFormat(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PageLevelModel:
+class PageLevelModel(LayoutModel):
     """Four logistic regressions by area.
 
     Attributes
@@ -94,6 +91,7 @@ class PageLevelModel:
         How it was made.
     """
 
+    form = FORMAT
     layout: LayoutKind
     bounds: tuple[float, ...]
     classes: tuple[Logistic, ...]
@@ -110,18 +108,11 @@ class PageLevelModel:
                 scores[rows] = model.probability(matrix[rows])
         return scores
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ``templates-LAYOUT.json`` and ``.npz``; the same model gives the same bytes."""
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {"bounds": np.array(self.bounds)}
         for number, model in enumerate(self.classes):
             arrays |= model.to_arrays(f"class{number}")
-        description = {"thresholds": self.thresholds, "recipe": self.recipe}
-        return write_model(folder, FORMAT, self.layout, description, arrays)
-
-    @classmethod
-    def load(cls, folder: Path, layout: LayoutKind) -> PageLevelModel:
-        """Read a model; ``ModelError`` if it is not one that this version can use."""
-        return read_model(folder, FORMAT, layout, cls._from)
+        return {"thresholds": self.thresholds, "recipe": self.recipe}, arrays
 
     @classmethod
     def _from(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PageLevelModel:

@@ -1,4 +1,4 @@
-"""The rows of a report: the largest clusters, copies, changes, failures; each up to a limit."""
+"""The rows of a report, each up to a limit: clusters, copies, changes, low scores, failures."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ __all__ = [
     "copies",
     "kind_of_reason",
     "largest_clusters",
+    "lowest_scores",
     "reasons",
 ]
 
@@ -139,6 +140,17 @@ def changed_pages(connection: Connection, limit: int) -> list[ChangedPage]:
         .limit(limit)
     )
     return [ChangedPage(*row) for row in connection.execute(query)]
+
+
+def lowest_scores(connection: Connection, limit: int) -> list[int]:
+    """Return the pages whose text is expected to be worst, the worst first."""
+    query = (
+        select(Page.id)
+        .where(Page.main_text_score.is_not(None))
+        .order_by(Page.main_text_score, Page.id)
+        .limit(limit)
+    )
+    return list(connection.execute(query).scalars())
 
 
 def reasons(connection: Connection, examples: int) -> list[Reason]:

@@ -15,13 +15,17 @@ import numpy as np
 
 from websegment_scrapy.analysis import analyze
 from websegment_scrapy.explanation import leaf_evidence, leaf_rules
+from websegment_scrapy.page.words import words_by_node
 from websegment_scrapy.printable import shortened
+from websegment_scrapy.view.reasons import EVIDENCE, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from websegment_scrapy.analysis import AnalyzedPage
     from websegment_scrapy.page.capture import Captured
+    from websegment_scrapy.page.tree import PageTree
+    from websegment_scrapy.segment.segments import Segment
 
 __all__ = ["LookedAt", "analyzed", "look_at"]
 
@@ -32,8 +36,9 @@ MOST_PARAGRAPHS = 3000
 MAIN_TEXT = 200_000
 """Characters of the main text that are shown: pages of some megabytes have one line of it all."""
 
-TEXT, XPATH, XPATHS, EVIDENCE = 600, 1000, 20, 4
-"""Characters of a segment's text and of an XPath; XPaths and kinds of evidence that are told."""
+TEXT, LEFT, XPATH, XPATHS, REASONS = 600, 200, 1000, 20, 4
+"""Characters of a segment's text, of what is left out of it, and of an XPath; XPaths and kinds of
+evidence that are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,9 @@ def look_at(task: LookedAt) -> str:
 def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
     """Describe the segments; where there are too many, those with most words."""
     evidence, rules = leaf_evidence(page), leaf_rules(page)
+    tree, words = page.tree, words_by_node(page.tree)
+    main = set((tree.leaves if page.templates is None else page.templates.main).tolist())
+    kept = [len(words[leaf]) if leaf in main else 0 for leaf in tree.leaves.tolist()]
     lengths = (page.tree.text_end - page.tree.text_start)[page.tree.leaves].tolist()
     chosen: Sequence[Any] = page.segments
     if len(chosen) > MOST_SEGMENTS:
@@ -106,6 +114,8 @@ def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
             "templateness": _rounded(segment.templateness),
             "box": list(segment.box),
             "words": segment.words,
+            "kept": sum(kept[leaf] for leaf in segment.leaves.tolist()),
+            "left": _left(tree, segment, main),
             "links": segment.links,
             "linked_words": segment.linked_words,
             "informative": segment.informative,
@@ -122,6 +132,16 @@ def _segments(page: AnalyzedPage) -> list[dict[str, Any]]:
     ]
 
 
+def _left(tree: PageTree, segment: Segment, main: Collection[int]) -> str:
+    """Return what of a segment is left out of the main text, where that has some of it."""
+    nodes = tree.leaves[segment.leaves]
+    left = [node for node in nodes.tolist() if node not in main]
+    if len(left) == len(nodes):
+        return ""
+    texts = filter(None, (text.strip() for text in tree.texts_of(np.asarray(left, dtype=int))))
+    return shortened(" ".join(texts), LEFT)
+
+
 def _together(found: Sequence[tuple[dict[str, float] | None, int]]) -> list[list[Any]]:
     """Return the evidence of several leaves: the mean of each kind by their characters."""
     told = [(each, max(length, 1)) for each, length in found if each is not None]
@@ -130,12 +150,14 @@ def _together(found: Sequence[tuple[dict[str, float] | None, int]]) -> list[list
     means = {
         kind: sum(each.get(kind, 0.0) * length for each, length in told) / total for kind in kinds
     }
-    strongest = sorted(means, key=lambda kind: (-abs(means[kind]), kind))[:EVIDENCE]
-    return [[kind, round(means[kind], 2)] for kind in strongest]
+    strongest = sorted(means, key=lambda kind: (-abs(means[kind]), kind))[:REASONS]
+    return [[kind, round(means[kind], 2), EVIDENCE.get(kind, "")] for kind in strongest]
 
 
-def _most(rules: Sequence[str | None]) -> list[str]:
-    return [rule for rule, _ in Counter(filter(None, rules)).most_common(2)]
+def _most(rules: Sequence[str | None]) -> list[list[str]]:
+    """Return the rules of most leaves, each with what it means."""
+    found = Counter(filter(None, rules)).most_common(2)
+    return [[rule, RULES.get(rule, "")] for rule, _ in found]
 
 
 def _paragraphs(page: AnalyzedPage) -> list[list[Any]]:

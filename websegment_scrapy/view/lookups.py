@@ -111,9 +111,11 @@ def visits_of(connection: Connection, page: int) -> list[Any]:
             Visit.decision,
             Visit.similarity,
             Visit.duplicate_of_id,
+            func.coalesce(func.nullif(_Original.title, ""), _Original.url).label("original"),
             Visit.reason,
         )
         .outerjoin(Crawl, Crawl.id == Visit.crawl_id)
+        .outerjoin(_Original, _Original.id == Visit.duplicate_of_id)
         .where(Visit.page_id == page)
         .order_by(Visit.id.desc())
         .limit(MOST_VISITS)

@@ -1,8 +1,7 @@
-"""The numbers of a report: sites, crawls, who copies whom, how pages were seen."""
+"""The numbers of a report: sites, crawls, who copies whom, how pages were seen, histograms."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +21,18 @@ __all__ = [
     "CrawlNumbers",
     "SiteNumbers",
     "Ways",
+    "change_bins",
     "copying",
     "crawl_numbers",
+    "score_bins",
     "site_numbers",
     "ways_of_seeing",
 ]
 
 DECISIONS = ("new", "duplicate", "unchanged", "changed", "empty", "failed")
+
+BINS = 10
+"""Of a histogram."""
 
 MERGED = "merge of "
 """How crawls are called under which a merge wrote its decisions: nobody crawled then."""
@@ -38,7 +42,10 @@ _Original = aliased(Page, name="original")
 
 @dataclass(slots=True)
 class SiteNumbers:
-    """One host in numbers; ``copies`` and ``copied`` count pages across hosts only."""
+    """One host in numbers; ``copies`` and ``copied`` count pages across hosts only.
+
+    ``score`` is the mean of its pages' expected F1.
+    """
 
     host: str
     pages: int
@@ -48,6 +55,7 @@ class SiteNumbers:
     failed: int
     rendered: int
     words: int
+    score: float | None
     first_seen: datetime | None
     last_seen: datetime | None
     copies: int = 0
@@ -103,6 +111,7 @@ class Ways:
     empty: int
     failed: int
     words: float
+    score: float | None
 
 
 def site_numbers(connection: Connection) -> list[SiteNumbers]:
@@ -116,6 +125,7 @@ def site_numbers(connection: Connection) -> list[SiteNumbers]:
             _count(Page.decision == "failed"),
             _count(Page.rendered),
             func.sum(Page.words),
+            func.avg(Page.main_text_score),
             Site.first_seen,
             func.max(Page.last_seen),
         )
@@ -173,11 +183,39 @@ def ways_of_seeing(connection: Connection) -> list[Ways]:
         _count(Page.decision == "empty"),
         _count(Page.decision == "failed"),
         func.avg(case((Page.decision.in_(("new", "duplicate")), Page.words))),
+        func.avg(Page.main_text_score),
     ).group_by(way)
-    found: defaultdict[str, Ways] = defaultdict(lambda: Ways("", 0, 0, 0, 0.0))
-    for name, pages, empty, failed, words in connection.execute(query):
-        found[name] = Ways(name, pages, empty, failed, float(words or 0))
+    found = {}
+    for name, pages, empty, failed, words, score in connection.execute(query):
+        found[name] = Ways(name, pages, empty, failed, float(words or 0), score)
     return [found[name] for name in ("rendered", "plain", "refused") if name in found]
+
+
+def score_bins(connection: Connection) -> list[int]:
+    """Return how many pages have which expected F1 (`Page.main_text_score`), from 0 to 1."""
+    edges = range(BINS - 1, 0, -1)
+    place = case(*((Page.main_text_score >= edge / BINS, edge) for edge in edges), else_=0)
+    query = select(place, func.count()).where(Page.main_text_score.is_not(None)).group_by(place)
+    bins = [0] * BINS
+    for own, pages in connection.execute(query):
+        bins[own] = pages
+    return bins
+
+
+def change_bins(connection: Connection) -> dict[str, Any]:
+    """Return how many visits found how much changed; ``unknown`` ones have no measure."""
+    bins, unknown = [0] * BINS, 0
+    query = (
+        select(Visit.similarity, func.count())
+        .where(Visit.decision == "changed")
+        .group_by(Visit.similarity)
+    )
+    for similarity, number in connection.execute(query):
+        if similarity is None:
+            unknown += number
+        else:
+            bins[min(int((1 - similarity) * BINS), BINS - 1)] += number
+    return {"bins": bins, "unknown": unknown}
 
 
 def add_copies(sites: list[SiteNumbers], cells: list[Copying]) -> None:

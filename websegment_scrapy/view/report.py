@@ -6,25 +6,28 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
-
-from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
+from websegment_scrapy.dedup.passages import EDIT_WIDTH
 from websegment_scrapy.printable import printable_text, shortened
-from websegment_scrapy.store.models import Visit
 from websegment_scrapy.store.queries import summary
 from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.view import listed, numbers
 from websegment_scrapy.view.difference import difference, two_crawls
 from websegment_scrapy.view.html import asset, fill, policy
-from websegment_scrapy.view.shelf import COLUMNS, Shelf, seconds
-from websegment_scrapy.view.texts import SiteRules, add_versions, feed_texts, joined, kept_texts
+from websegment_scrapy.view.shelf import COLUMNS, Shelf, rounded, seconds
+from websegment_scrapy.view.texts import (
+    SiteRules,
+    add_versions,
+    feed_texts,
+    joined,
+    kept_texts,
+    marked_pair,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.dedup.passages import Piece
     from websegment_scrapy.store.answers import Summary
     from websegment_scrapy.store.database import Database
     from websegment_scrapy.view.difference import Difference
@@ -33,9 +36,6 @@ __all__ = ["Limits", "report"]
 
 HOST = 200
 """Characters of a host that are shown."""
-
-BINS = 10
-"""Of the histogram of changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Limits:
     copies: int = 800
     copies_of_each: int = 3
     changes: int = 500
+    doubtful: int = 300
+    """Pages whose text has the lowest score."""
     reasons: int = 60
     examples: int = 10
     page_bytes: int = 1_900_000
@@ -132,10 +134,12 @@ class _Report:
         self.progress("pages")
         shelf = Shelf(limits.page_bytes)
         shelf.put(connection, [id for c in copies for id in (c.page, c.original)])
+        doubtful = listed.lowest_scores(connection, limits.doubtful)
         shelf.put(connection, [change.page for change in changes])
         shelf.put(connection, [page for change in _changes(compared) for page in change.examples])
         shelf.put(connection, [page for reason in reasons for page in reason.examples])
         shelf.put(connection, [page for cluster in clusters for page in cluster.pages])
+        shelf.put(connection, doubtful)
         shelf.put_latest(connection)
         self.progress("texts")
         on_shelf = [c for c in copies if c.page in shelf.rows and c.original in shelf.rows]
@@ -144,6 +148,7 @@ class _Report:
             "summary": _summary(told),
             "sites": [_site(site) for site in sites[: limits.sites]],
             "crawls": [_crawl(crawl) for crawl in crawls[: limits.crawls]],
+            "all_crawls": sum(not crawl.is_merge for crawl in crawls),
             "difference": _difference(compared, shelf),
             "matrix": _matrix(cells, limits.hosts),
             "clusters": [
@@ -157,12 +162,17 @@ class _Report:
                 for c in changes
                 if c.page in shelf.rows
             ],
-            "changed": _histogram(connection),
+            "changed": numbers.change_bins(connection),
+            "scores": numbers.score_bins(connection),
+            "doubtful": [page for page in doubtful if page in shelf.rows],
             "reasons": [
                 [r.what, r.reason, r.pages, [page for page in r.examples if page in shelf.rows]]
                 for r in reasons
             ],
-            "ways": [asdict(way) for way in numbers.ways_of_seeing(connection)],
+            "ways": [
+                asdict(way) | {"score": rounded(way.score)}
+                for way in numbers.ways_of_seeing(connection)
+            ],
             "columns": COLUMNS,
             "pages": list(shelf.rows.values()),
             "visits": shelf.visits,
@@ -200,7 +210,7 @@ class _Report:
             size = sum(len(text.encode()) for text in shown)
             if size > room:
                 return None
-            marked = [_pieces(pieces) for pieces in marked_texts(shown[0], shown[1], words)]
+            marked = marked_pair(shown[0], shown[1], words)
             room -= size + 8 * sum(map(len, marked))
             cut = max(len(first), len(second)) > limits.one_text
             return [*marked, [int(cut)]]
@@ -225,14 +235,6 @@ def _changes(compared: Difference | None) -> Sequence[Any]:
     return () if compared is None else compared.changes
 
 
-def _pieces(pieces: Sequence[Piece]) -> list[Any]:
-    """Return pieces as a flat list: a text, the number of its passage (-1: none), a text."""
-    found: list[Any] = []
-    for piece in pieces:
-        found += [piece.text, -1 if piece.passage is None else piece.passage]
-    return found
-
-
 def _summary(told: Summary) -> dict[str, Any]:
     found = asdict(told)
     for name in ("created", "first_seen", "last_seen"):
@@ -245,7 +247,7 @@ def _summary(told: Summary) -> dict[str, Any]:
 def _site(site: numbers.SiteNumbers) -> list[Any]:
     found = asdict(site)
     found["host"] = shortened(site.host, HOST)
-    found["words"] = int(site.words or 0)
+    found["words"], found["score"] = int(site.words or 0), rounded(site.score)
     for name in ("first_seen", "last_seen"):
         found[name] = seconds(found[name])
     return list(found.values())
@@ -300,19 +302,3 @@ def _matrix(cells: Sequence[numbers.Copying], most: int) -> dict[str, Any]:
         "across": across,
         "within": sum(c.pages for c in cells) - across,
     }
-
-
-def _histogram(connection: Connection) -> dict[str, Any]:
-    """Return how many visits found how much changed; ``unknown`` ones have no measure."""
-    bins, unknown = [0] * BINS, 0
-    query = (
-        select(Visit.similarity, func.count())
-        .where(Visit.decision == "changed")
-        .group_by(Visit.similarity)
-    )
-    for similarity, number in connection.execute(query):
-        if similarity is None:
-            unknown += number
-        else:
-            bins[min(int((1 - similarity) * BINS), BINS - 1)] += number
-    return {"bins": bins, "unknown": unknown}

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from websegment_scrapy.dedup.passages import EDIT_WIDTH, marked_texts
+from websegment_scrapy.dedup.passages import EDIT_WIDTH
 from websegment_scrapy.exceptions import StoreError
 from websegment_scrapy.printable import printable_text
 from websegment_scrapy.store.kept_texts import texts_of
@@ -16,18 +16,17 @@ from websegment_scrapy.store.schema import read_info
 from websegment_scrapy.store.templates import template_parts
 from websegment_scrapy.view import lookups
 from websegment_scrapy.view.numbers import DECISIONS
-from websegment_scrapy.view.texts import SiteRules, kept_texts
+from websegment_scrapy.view.texts import SiteRules, kept_texts, marked_pair
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from websegment_scrapy.dedup.passages import Piece
     from websegment_scrapy.store.answers import Summary
     from websegment_scrapy.store.database import Database
 
-__all__ = ["DatabaseRooms"]
+__all__ = ["DatabaseRooms", "number_of"]
 
 FRESH_SECONDS = 5.0
 """The numbers of the whole database are counted again after so long."""
@@ -36,8 +35,8 @@ LONGEST_SEARCH = 200
 LONGEST_NUMBER = 19
 NOWHERE = "\ufffd\ufffd\ufffd"
 ONE_TEXT = 200_000
-PARTS = 100
-"""Parts of a site's template that are shown."""
+PARTS = 25
+"""Parts of a site's template that are shown, of equally frequent ones the longest."""
 
 
 class DatabaseRooms:
@@ -55,7 +54,7 @@ class DatabaseRooms:
         """Return the template and the values of a room; `LookupError` if there is none."""
         if name == "site" and not rest:
             return "site.html", self._site(clean(given["host"]), _below(given))
-        numbers = [_number(part) for part in rest.split("/")]
+        numbers = [number_of(part) for part in rest.split("/")]
         if name == "url" and len(numbers) == 1:
             return "url.html", self._url(*numbers)
         if name == "pair" and len(numbers) == 2:
@@ -136,7 +135,7 @@ class DatabaseRooms:
         data = None
         if first in texts and second in texts:
             shown = [_shown(texts[row.id]) for row in (other, one)]
-            data = _data(marked_texts(shown[0], shown[1], info.recipe.width))
+            data = marked_pair(shown[0], shown[1], info.recipe.width)
         return {
             "copy": one,
             "original": other,
@@ -156,7 +155,7 @@ class DatabaseRooms:
         data = None
         if len(versions) > 1:
             before, after = (_shown(version.text) for version in versions[-2:])
-            data = _data(marked_texts(before, after, EDIT_WIDTH))
+            data = marked_pair(before, after, EDIT_WIDTH)
         return {"row": row, "versions": versions[-2:], "data": data}
 
     def _cluster(self, cluster: int, above: int) -> dict[str, Any]:
@@ -175,6 +174,7 @@ class DatabaseRooms:
             )
         if not story.decisions:
             raise LookupError(host)
+        parts.sort(key=lambda part: (-part.pages, -len(part.sample)))
         return {
             "host": host,
             "story": story,
@@ -195,11 +195,11 @@ class DatabaseRooms:
 
 
 def _below(given: dict[str, str]) -> int | None:
-    return _number(given["below"]) if "below" in given else None
+    return number_of(given["below"]) if "below" in given else None
 
 
-def _number(text: str) -> int:
-    """Read a number that a database can hold."""
+def number_of(text: str) -> int:
+    """Read a number of an address, of a size that a database can hold; else `LookupError`."""
     if not (text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER):
         raise LookupError(text)
     return int(text)
@@ -207,15 +207,3 @@ def _number(text: str) -> int:
 
 def _shown(text: str) -> str:
     return printable_text(text[:ONE_TEXT], terminal=True)
-
-
-def _data(marked: tuple[list[Piece], list[Piece]]) -> list[list[Any]]:
-    """Return pieces as the script takes them: a text, the number of its passage (-1: none)."""
-    return [
-        [value for piece in pieces for value in (piece.text, _place(piece.passage))]
-        for pieces in marked
-    ]
-
-
-def _place(passage: int | None) -> int:
-    return -1 if passage is None else passage

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["COLUMNS", "Shelf", "seconds"]
+__all__ = ["COLUMNS", "Shelf", "rounded", "seconds"]
 
 CHUNK = 400
 URL, TITLE, ERROR = 500, 200, 300
@@ -28,7 +28,7 @@ VISITS = 12
 
 COLUMNS = (
     "id url host title words decision original similarity cluster rendered render_error status "
-    "error type probability first_seen last_seen last_changed crawl"
+    "error type probability score first_seen last_seen last_changed crawl"
 ).split()
 
 
@@ -91,7 +91,7 @@ class Shelf:
             own = visits.setdefault(page, [])
             if len(own) < VISITS:
                 told = None if reason is None else shortened(reason, ERROR)
-                own.append([seconds(seen), crawl, decision, _rounded(similarity), original, told])
+                own.append([seconds(seen), crawl, decision, rounded(similarity), original, told])
         for page in chunk:
             if page not in rows:
                 continue
@@ -122,6 +122,7 @@ _QUERIED = (
     Page.error,
     Page.page_type,
     Page.page_type_probability,
+    Page.main_text_score,
     Page.first_seen,
     Page.last_seen,
     Page.last_changed,
@@ -139,14 +140,15 @@ def _row(row: Any) -> tuple[bytes, list[Any]]:
         row.words,
         row.decision,
         row.duplicate_of_id,
-        _rounded(row.similarity),
+        rounded(row.similarity),
         row.cluster_id,
         int(row.rendered),
         None if row.render_error is None else shortened(row.render_error, ERROR),
         row.http_status,
         None if row.error is None else shortened(row.error, ERROR),
         None if row.page_type is None else shortened(row.page_type, TITLE),
-        _rounded(row.page_type_probability),
+        rounded(row.page_type_probability),
+        rounded(row.main_text_score),
         seconds(row.first_seen),
         seconds(row.last_seen),
         seconds(row.last_changed),
@@ -159,5 +161,6 @@ def seconds(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp())
 
 
-def _rounded(number: float | None) -> float | None:
+def rounded(number: float | None) -> float | None:
+    """Return a number as a report has it: with three digits."""
     return None if number is None else round(number, 3)

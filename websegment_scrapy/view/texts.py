@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
 from websegment_scrapy.config import Config
+from websegment_scrapy.dedup.passages import marked_texts
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.store.kept_texts import texts_of
 from websegment_scrapy.store.models import KeptPage
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["SiteRules", "add_versions", "feed_texts", "joined", "kept_texts"]
+__all__ = ["SiteRules", "add_versions", "feed_texts", "joined", "kept_texts", "marked_pair"]
 
 CHUNK = 200
 MOST_SITES = 200
@@ -124,3 +125,18 @@ def joined(
         if text:
             found[page] = text
     return found
+
+
+def marked_pair(first: str, second: str, words: int) -> list[list[Any]]:
+    """Mark the passages that two texts share, and return both as scripts take them.
+
+    Each is a flat list, texts and numbers of passages in turn; what only one has is of passage -1.
+    """
+    return [
+        [
+            value
+            for piece in pieces
+            for value in (piece.text, -1 if piece.passage is None else piece.passage)
+        ]
+        for pieces in marked_texts(first, second, words)
+    ]

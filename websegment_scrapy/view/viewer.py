@@ -17,7 +17,7 @@ from websegment_scrapy.segment.registry import engine_names
 from websegment_scrapy.view.borders import SHOULD, border_choices, marked_place
 from websegment_scrapy.view.html import asset, fill
 from websegment_scrapy.view.looking import LookedAt, look_at
-from websegment_scrapy.view.rooms import DatabaseRooms
+from websegment_scrapy.view.rooms import DatabaseRooms, number_of
 from websegment_scrapy.view.server import Answer
 
 if TYPE_CHECKING:
@@ -51,10 +51,6 @@ class Document:
     url: str
     content_type: str | None = None
     picture: bytes | None = None
-
-
-class NotThere(Exception):
-    """There is nothing of that name."""
 
 
 class Viewer:
@@ -115,20 +111,20 @@ class Viewer:
                 kind, files = ASSETS[name]
                 return Answer(asset(*files).encode(), kind)
             if name == "page":
-                return self._page(_number(rest), given, common)
+                return self._page(number_of(rest), given, common)
             if name == "border":
-                return self._borders(_number(rest), given)
+                return self._borders(number_of(rest), given)
             if name == "picture":
-                return self._picture(_number(rest))
+                return self._picture(number_of(rest))
             if name == "":
                 return _html("home.html", **common, **self._home(given))
             if name == "screenshot" and self.rooms is not None:
-                return Answer(self.rooms.screenshot(_number(rest)), "image/jpeg")
+                return Answer(self.rooms.screenshot(number_of(rest)), "image/jpeg")
             if self.rooms is not None:
                 template, values = self.rooms.enter(name, rest, given)
                 return _html(template, **common, **values)
             return _none(common)
-        except (NotThere, LookupError):
+        except LookupError:
             return _none(common)
         except ValueError:
             return _sorry(common, "That is no address of the viewer.", 400)
@@ -150,7 +146,7 @@ class Viewer:
 
     def _document(self, number: int) -> Document:
         if not 0 <= number < len(self.documents):
-            raise NotThere
+            raise LookupError(number)
         return self.documents[number]
 
     def _page(self, number: int, given: dict[str, str], common: dict[str, Any]) -> Answer:
@@ -183,7 +179,7 @@ class Viewer:
     def _task(self, number: int, engine: str, method: str) -> LookedAt:
         document = self._document(number)
         if engine not in engine_names() or method not in MAIN_TEXTS:
-            raise NotThere
+            raise LookupError(engine, method)
         return LookedAt(
             html=document.html,
             url=document.url,
@@ -195,13 +191,13 @@ class Viewer:
     def _picture(self, number: int) -> Answer:
         picture = self._document(number).picture
         if picture is None:
-            raise NotThere
+            raise LookupError(number)
         return Answer(picture, "image/jpeg")
 
     def _borders(self, number: int, given: dict[str, str]) -> Answer:
         """Say where the border of a segment could be."""
         engine, method = given.get("engine", ""), given.get("main_text", "")
-        segment = self._segment(number, engine, method, _number(given.get("segment", "")))
+        segment = self._segment(number, engine, method, number_of(given.get("segment", "")))
         task = self._task(number, engine, method)
         found = self.pool.submit(border_choices, task, segment).result()
         return Answer(found.encode(), "application/json")
@@ -210,7 +206,7 @@ class Viewer:
         """Return the id of a segment that the page has."""
         known = {each["id"] for each in self._look(number, engine, method)["segments"]}
         if not isinstance(segment, int) or segment not in known:
-            raise NotThere
+            raise LookupError(segment)
         return segment
 
     def _mark(self, rest: str, posted: bytes) -> Answer:
@@ -218,7 +214,7 @@ class Viewer:
         given = json.loads(posted)
         if not isinstance(given, dict):
             return Answer(b'{"error": "a mark is an object"}', "application/json", 400)
-        number, engine, method = _number(rest), str(given.get("engine")), str(given.get("method"))
+        number, engine, method = number_of(rest), str(given.get("engine")), str(given.get("method"))
         segment = self._segment(number, engine, method, given.get("segment"))
         should, place = given.get("should"), given.get("place")
         if should not in SHOULD or not isinstance(place, int):
@@ -248,13 +244,6 @@ def _text_of(document: Document) -> str:
     if isinstance(html, bytes):
         return decode(html, content_type=document.content_type)
     return html
-
-
-def _number(text: str) -> int:
-    """Read a number out of a path."""
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise NotThere
-    return int(text)
 
 
 def _html(template: str, **values: Any) -> Answer:

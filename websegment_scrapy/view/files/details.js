@@ -2,11 +2,13 @@
 // What a row of the report leads to: a page, a pair, a cluster, a site, by the address after #/.
 (() => {
   const { all, badge, beside, changeTable, clusterTable, copyTable, crawlName, data, el, facts,
-    link, none, overview, pageLink, pages, pageTable, share, siteLink, sites, table,
+    link, many, none, SINCE, overview, pageLink, pages, pageTable, score, share, siteLink, sites, table,
     time } = window.report;
+  const { kinds } = parts;
   const head = (kind, title) => [el("p", { class: "soft" }, kind),
     el("h2", { tabindex: -1 }, title)];
   const known = (id) => pages.has(id);
+  const clusterOf = (id) => data.clusters.find((row) => row[0] === id);
   const copyOf = (id) => data.copies.find((row) => row[0] === id);
 
   const standing = (page) => {
@@ -26,9 +28,11 @@
       ["address", el("span", { class: "address" }, page.url)],
       ["site", siteLink(page.host)],
       ["decision", standing(page)],
-      ["cluster", page.cluster !== null && data.clusters.some((row) => row[0] === page.cluster)
-        ? link(`cluster/${page.cluster}`, "its cluster") : null],
-      ["words", page.words], ["type", page.type && `${page.type} (${share(page.probability)})`],
+      ["cluster", clusterOf(page.cluster)
+        ? link(`cluster/${page.cluster}`, many(clusterOf(page.cluster)[1], "page")) : null],
+      ["words", page.words], ["score", page.score === null
+        ? null : `${score(page.score)} (expected F1 of its main text)`],
+      ["type", page.type && `${page.type} (${share(page.probability)})`],
       ["seen", page.rendered ? "rendered in the browser" : page.render_error
         ? `as plain HTML: ${page.render_error}` : "as plain HTML"],
       ["HTTP status", page.status], ["error", page.error],
@@ -50,9 +54,9 @@
       copyTable("Pages that repeat it", copies, {})] : null];
   };
 
-  const texts = (found, said, names) => {
+  const texts = (found, names) => {
     const boxes = beside(found[0], found[1], names.map((name) => name[0]));
-    return [el("p", {}, said, found[2][0] ? " Only the beginning of long texts is here." : ""),
+    return [kinds(), found[2][0] ? none("Only the beginning of long texts is here.") : null,
       el("div", { class: "pair" }, boxes.map((box, place) => el("div", {},
         el("h3", {}, names[place][0]), el("p", {}, names[place][1]), box)))];
   };
@@ -65,12 +69,11 @@
     return [head("Pair", `Similarity ${similarity.toFixed(2)}`), facts([
       ["first seen", `the copy ${time(page.first_seen)}, what it repeats ` +
         time(pages.get(original).first_seen)],
-      ["found", through === null ? "directly: the copy is similar to the page that stands for their text"
+      ["found", through === null ? "directly: the copy was compared with the page that it repeats"
         : ["directly; for both stands ", pageLink(through)]],
-      ["near-duplicates", `from a similarity of ${all.similarity} on`],
-    ]), found ? texts(found, "Passages that both have are marked alike; a click shows the same " +
-      "passage in the other text. What only one of them has is underlined.",
-      [["What it repeats", pageLink(original)], ["The copy", pageLink(id)]])
+      ["near-duplicates", `from a similarity of ${all.similarity} on; a word that differs counts ` +
+        "with the words around it"],
+    ]), found ? texts(found, [["What it repeats", pageLink(original)], ["The copy", pageLink(id)]])
       : [el("h3", {}, "What it repeats"), el("p", {}, pageLink(original)), el("h3", {}, "The copy"),
         el("p", {}, pageLink(id)), none("Their texts are not in this file: the database keeps " +
           "none of them, or there was no more room. Give the crawl's feed with --items, or crawl with " +
@@ -81,15 +84,14 @@
     const page = pages.get(id), found = data.compared[id];
     if (!page || !found) return null;
     return [head("Change", page.title || page.url), el("p", {}, pageLink(id)),
-      texts(found, "What is the same is marked; what was taken out or put in is underlined.",
-        [["Before", null], ["After", null]])];
+      texts(found, [["Before", null], ["After", null]])];
   };
 
   const clusterView = (id) => {
-    const row = data.clusters.find((each) => each[0] === id);
+    const row = clusterOf(id);
     if (!row) return null;
     const members = row[3];
-    return [head("Cluster", `${row[1]} pages of ${row[2]} sites with the same text`),
+    return [head("Cluster", `${many(row[1], "page")} of ${many(row[2], "site")} with the same text`),
       el("p", {}, "Each is similar to the page that represents them; the page that each was " +
         "found to repeat may be another one."),
       members.length < row[1] ? none(`${members.length} of them are in this file.`) : null,
@@ -122,7 +124,7 @@
       ["empty", site.empty], ["failed", site.failed],
       ["copies of others", site.copies], ["copied by others", site.copied],
       ["words in all texts", site.words.toLocaleString("en-GB")],
-      ["rendered", share(site.rendered / site.pages)],
+      ["rendered", share(site.rendered / site.pages)], ["mean score", score(site.score)],
       ["first seen", time(site.first_seen)], ["last seen", time(site.last_seen)]]) : null,
     copies.length ? [el("h3", {}, "Copies"), copyTable("Copies", copies, {})] : null,
     clusters.length ? [el("h3", {}, "Clusters"), clusterTable("Clusters", clusters, {})] : null,
@@ -137,13 +139,13 @@
     const copies = data.copies.filter(([page, original]) =>
       pages.get(page).host === hosts[row] && pages.get(original).host === hosts[column]);
     return [head("Copies", `${hosts[row]} repeats ${hosts[column]}`),
-      el("p", {}, `${cell[2]} pages, similarity ${cell[3].toFixed(2)} on average.`),
+      el("p", {}, `${many(cell[2], "page")}, similarity ${cell[3].toFixed(2)} on average.`),
       copyTable("Copies", copies, { all: cell[2] })];
   };
 
   const whyView = (place) => {
     const reason = data.reasons[place];
-    return reason && [head(`Reason, ${reason[2]} pages`, `${reason[0]}: ${reason[1]}`),
+    return reason && [head(`Reason, ${many(reason[2], "page")}`, `${reason[0]}: ${reason[1]}`),
       table("The last pages", [
         { name: "page", wide: true, value: (id) => pages.get(id).url, cell: pageLink },
         { name: "status", number: true, value: (id) => pages.get(id).status },
@@ -156,8 +158,12 @@
 
   const sinceView = (kind) => {
     const change = data.difference?.changes.find((each) => each[0] === kind);
-    return change && [head("Since the crawl before", `${kind}: ${change[1]} pages`),
-      pageTable("Pages", change[2], { all: change[1] })];
+    if (!change) return null;
+    const title = head("Since the crawl before", `${many(change[1], "page")} ${SINCE[kind]}`);
+    const texts = kind === "changed" ? new Map(data.changes.map((row) => [row[0], row])) : new Map();
+    return [title, change[2].every((id) => texts.has(id))
+      ? changeTable("Pages", change[2].map((id) => texts.get(id)), { all: change[1] })
+      : pageTable("Pages", change[2], { all: change[1] })];
   };
 
   const views = { page: (id) => pageView(Number(id)), pair: (id) => pairView(Number(id)),

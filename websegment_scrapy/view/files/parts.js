@@ -23,6 +23,7 @@ const parts = (() => {
     value === null || value === undefined ? "" : value.toLocaleString("en-GB");
   const share = (value) =>
     value === null || value === undefined ? "" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+  const many = (count, name) => `${number(count)} ${name}${count === 1 ? "" : "s"}`;
   const time = (seconds) => seconds === null || seconds === undefined ? "" :
     new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ");
 
@@ -41,8 +42,31 @@ const parts = (() => {
     return drawn;
   };
 
+  // Ten columns from 0 to 1; what stands at their edges is told by `edge`.
+  const histogram = (counts, kind, said, edge) => {
+    const most = Math.max(1, ...counts), step = 31, high = 90, top = 16;
+    const at = (place) => 12 + step * place;
+    const brief = new Intl.NumberFormat("en", { notation: "compact" });
+    const drawn = svg("svg", { viewBox: "0 0 334 128", width: 334, height: 128, role: "img",
+      "aria-label": `${said}: ${counts.map((count, place) =>
+        `${edge(place)} to ${edge(place + 1)}: ${count}`).join(", ")}` });
+    counts.forEach((count, place) => {
+      if (!count) return;
+      const height = Math.max(1, high * count / most);
+      drawn.append(svg("rect", { class: kind, x: at(place) + 2, width: step - 4,
+        y: (top + high - height).toFixed(1), height: height.toFixed(1) }),
+      svg("text", { x: at(place) + step / 2, y: (top - 4 + high - height).toFixed(1),
+        "text-anchor": "middle" }, brief.format(count)));
+    });
+    drawn.append(svg("line", { x1: at(0), x2: at(10), y1: top + high, y2: top + high }));
+    for (let place = 0; place <= 10; place += 2) drawn.append(svg("text", { x: at(place),
+      y: top + high + 16, "text-anchor": "middle" }, edge(place)));
+    return el("div", { class: "plot", tabindex: 0, role: "region", "aria-label": said }, drawn);
+  };
+
   // A table that is sorted, filtered and shown a page at a time.
-  // columns: name, value(row) to sort and filter by, cell(row), number, wide, less, plain
+  // columns: name, value(row) to sort and filter by, cell(row), number, wide, plain, time; less and
+  // least are left out of narrow and of less wide windows
   const table = (said, columns, rows, options) => {
     const size = options?.size || 12;
     let order = options?.order ?? null, down = options?.down ?? false, page = 0, wanted = "";
@@ -53,8 +77,8 @@ const parts = (() => {
     const text = (row) => columns.map((column) => column.value?.(row) ?? "").join("\u0001")
       .toLowerCase();
     const heads = columns.map((column, place) => {
-      const kind = [column.number && "number", column.less && "less", column.plain && "plain"]
-        .filter(Boolean).join(" ") || null;
+      const kind = [column.number && "number", column.less && "less", column.least && "least",
+        column.plain && "plain"].filter(Boolean).join(" ") || null;
       if (column.plain) return el("th", { scope: "col", class: kind }, column.name);
       return el("th", { scope: "col", class: kind, "aria-sort": "none" },
         el("button", { type: "button", on: { click: () => {
@@ -81,8 +105,8 @@ const parts = (() => {
         place !== order ? "none" : down ? "descending" : "ascending"));
       body.replaceChildren(...chosen.slice(page * size, (page + 1) * size).map((row) =>
         el("tr", {}, columns.map((column) => el("td", { class: [column.number && "number",
-          column.wide && "wide", column.name_ && "name", column.less && "less", column.time && "time"]
-          .filter(Boolean).join(" ") || null, "data-name": column.name },
+          column.wide && "wide", column.name_ && "name", column.less && "less", column.least && "least",
+          column.time && "time"].filter(Boolean).join(" ") || null, "data-name": column.name },
           column.cell ? column.cell(row) : String(column.value(row) ?? ""))))));
       const first = chosen.length ? page * size + 1 : 0;
       told.textContent = `${number(first)}–${number(Math.min((page + 1) * size, chosen.length))}` +
@@ -121,6 +145,18 @@ const parts = (() => {
     return box;
   };
 
+  // How much of a text stands in the other one too, by its characters.
+  const common = (pieces) => {
+    let both = 0, all = 0;
+    for (let place = 0; place < pieces.length; place += 2) {
+      const size = pieces[place].replace(/\s+/g, "").length;
+      all += size;
+      if (pieces[place + 1] >= 0) both += size;
+    }
+    return el("p", { class: "soft" }, all ? `${share(both / all)} of it stands in the other text.`
+      : "There is no text.");
+  };
+
   // Two texts beside each other; they scroll together, a click leads to the same passage.
   const beside = (first, second, names) => {
     const boxes = [];
@@ -141,8 +177,12 @@ const parts = (() => {
       clearTimeout(beside.timer);
       beside.timer = setTimeout(() => { leading = null; }, 120);
     }));
-    return boxes;
+    return [[common(first), boxes[0]], [common(second), boxes[1]]];
   };
 
-  return { add, bar, beside, el, marked, number, share, svg, table, time };
+  const kinds = () => el("ul", { class: "legend" }, el("li", { class: "both" }, "in both texts"),
+    el("li", { class: "single" }, "in one of them only"),
+    el("li", { class: "soft" }, "A click on a passage shows it in the other text."));
+
+  return { add, bar, beside, el, histogram, kinds, many, marked, number, share, svg, table, time };
 })();

@@ -1,10 +1,10 @@
 "use strict";
 (() => {
-  const { bar, beside, el, number, share, svg, table, time } = parts;
+  const { bar, beside, el, histogram, many, number, share, svg, table, time } = parts;
   const data = JSON.parse(document.getElementById("data").textContent);
   const DECISIONS = ["new", "duplicate", "unchanged", "changed", "empty", "failed"];
   const SITE = ["host", "pages", "new", "duplicate", "empty", "failed", "rendered", "words",
-    "first_seen", "last_seen", "copies", "copied"];
+    "score", "first_seen", "last_seen", "copies", "copied"];
   const named = (names, row) => Object.fromEntries(names.map((name, place) => [name, row[place]]));
   const pages = new Map(data.pages.map((row) => [row[0], named(data.columns, row)]));
   const sites = data.sites.map((row) => named(SITE, row));
@@ -21,9 +21,9 @@
     return [link(`page/${id}`, page.title || page.url), el("span", { class: "sub" }, page.url)];
   };
   const crawlName = (id) => crawls.get(id)?.name ?? (id === null ? "" : `crawl ${id}`);
-  const decided = (counts, total) => bar(Object.entries(counts), total,
-    Object.entries(counts).filter(([, count]) => count).map(([kind, count]) => `${count} ${kind}`)
-      .join(", "));
+  const told = (counts) => Object.entries(counts).filter(([, count]) => count)
+    .map(([kind, count]) => `${number(count)} ${kind}`).join(", ");
+  const decided = (counts, total) => bar(Object.entries(counts), total, told(counts));
   const legend = (kinds) => el("ul", { class: "legend" },
     kinds.map((kind) => el("li", { class: kind }, kind)));
   const section = (id, title, ...children) => el("section", { id },
@@ -33,6 +33,10 @@
     [el("dt", {}, name), el("dd", {}, value)]));
   const none = (said) => el("p", { class: "soft" }, said);
 
+  // The expected F1 of a main text; what is below DOUBTFUL wants a look (docs/methods/main-text.md).
+  const DOUBTFUL = 0.7;
+  const score = (value) => value === null ? "" : value.toFixed(2);
+
   // --- tables -------------------------------------------------------------------------------
   const pageTable = (said, ids, more) => table(said, [
     { name: "page", value: (id) => `${pages.get(id).title} ${pages.get(id).url}`, wide: true,
@@ -41,9 +45,11 @@
       cell: (id) => badge(pages.get(id).decision) },
     { name: "words", number: true, value: (id) => pages.get(id).words,
       cell: (id) => number(pages.get(id).words) },
+    { name: "score", number: true, less: true, value: (id) => pages.get(id).score,
+      cell: (id) => score(pages.get(id).score) },
     { name: "type", less: true, value: (id) => pages.get(id).type ?? "" },
     { name: "rendered", less: true, value: (id) => pages.get(id).rendered ? "yes" : "no" },
-    { name: "first seen", less: true, time: true, value: (id) => pages.get(id).first_seen,
+    { name: "first seen", less: true, least: true, time: true, value: (id) => pages.get(id).first_seen,
       cell: (id) => time(pages.get(id).first_seen) },
     { name: "last seen", time: true, value: (id) => pages.get(id).last_seen,
       cell: (id) => time(pages.get(id).last_seen) },
@@ -69,7 +75,7 @@
   ], rows, { order: 1, down: true, ...more });
   const clusterTable = (said, rows, more) => table(said, [
     { name: "pages", number: true, value: (row) => row[1], cell: (row) => number(row[1]) },
-    { name: "hosts", number: true, value: (row) => row[2], cell: (row) => number(row[2]) },
+    { name: "sites", number: true, value: (row) => row[2], cell: (row) => number(row[2]) },
     { name: "represented by", wide: true, value: ([id]) => pages.get(id).title + pages.get(id).url,
       cell: ([id]) => pageLink(id) },
     { name: "members", plain: true, cell: ([id]) => link(`cluster/${id}`, "the cluster") },
@@ -78,16 +84,33 @@
   // --- the parts of the overview --------------------------------------------------------------
   const tiles = () => el("div", { class: "tiles" }, [
     ["pages", all.pages, ""], ["new", all.new, "new"], ["duplicate", all.duplicate, "duplicate"],
-    ["empty", all.empty, "empty"], ["failed", all.failed, "failed"], ["hosts", all.hosts, ""],
+    ["empty", all.empty, "empty"], ["failed", all.failed, "failed"], ["sites", all.hosts, ""],
     ["clusters", all.clusters, ""], ["visits", all.visits, ""],
-  ].map(([name, count, kind]) => el("div", { class: `tile ${kind ? `bar-of ${kind}` : ""}` },
+  ].map(([name, count, kind]) => el("div", { class: `tile bar-of ${kind}` },
     el("b", {}, number(count)), el("span", {}, name))));
+
+  // What the crawls did, in two sentences.
+  const lead = () => {
+    const counted = (pairs) => pairs.filter(([count]) => count).map(([count, said]) =>
+      `${number(count)} ${said}`).join(", ");
+    const since = data.difference?.changes.map(([kind, count]) => [count, SINCE[kind]]);
+    const low = data.scores.slice(0, 10 * DOUBTFUL).reduce((sum, count) => sum + count, 0);
+    return el("p", { class: "lead" },
+      `${many(all.pages, "page")} of ${many(all.hosts, "site")}` +
+      `${data.all_crawls ? ` in ${many(data.all_crawls, "crawl")}` : ""}: ` + counted([
+        [all.new, "with a text of their own"], [all.duplicate, "that repeat another page"],
+        [all.empty, "without enough text to compare"], [all.failed, "that could not be read"],
+      ]) + ". ", since ? `Since the crawl before: ${counted(since) || "nothing"}. ` : "",
+      low ? [el("a", { href: "#scores" }, many(low, "text")),
+        ` may be wrong (score below ${DOUBTFUL}).`] : "");
+  };
 
   const siteSection = () => {
     const most = Math.max(1, ...sites.map((site) => site.pages));
     return section("sites", "Sites and decisions", legend(["new", "duplicate", "empty", "failed"]),
       el("p", { class: "soft" }, "copies: pages that repeat another site; copied: pages that " +
-        "other sites repeat."), table("Sites and decisions", [
+        "others repeat; score: ", el("a", { href: "#scores" }, "how good its texts are"),
+        " in the mean."), table("Sites and decisions", [
         { name: "site", name_: true, value: (site) => site.host, cell: (site) => siteLink(site.host) },
         { name: "pages", number: true, value: (site) => site.pages, cell: (site) =>
           [number(site.pages), bar([["one", site.pages]], most, `${site.pages} pages`)] },
@@ -95,11 +118,13 @@
           { new: site.new, duplicate: site.duplicate, empty: site.empty, failed: site.failed },
           site.pages) },
         ...["new", "duplicate", "empty", "failed"].map((kind) => ({ name: kind, number: true,
-          less: true, value: (site) => site[kind], cell: (site) => number(site[kind]) })),
+          less: true, least: true, value: (site) => site[kind], cell: (site) => number(site[kind]) })),
         { name: "copies", number: true, less: true, value: (site) => site.copies },
         { name: "copied", number: true, less: true, value: (site) => site.copied },
         { name: "rendered", number: true, less: true, value: (site) => site.rendered / site.pages,
           cell: (site) => share(site.rendered / site.pages) },
+        { name: "score", number: true, less: true, value: (site) => site.score,
+          cell: (site) => score(site.score) },
         { name: "last seen", time: true, value: (site) => site.last_seen,
           cell: (site) => time(site.last_seen) },
       ], sites, { order: 1, down: true, all: all.hosts }));
@@ -122,24 +147,24 @@
           y: top.toFixed(1), height: height.toFixed(1) },
           svg("title", {}, `${crawl.name}: ${crawl.decisions[kind]} ${kind}`)));
       }
-      plot.append(svg("text", { x: 71 + place * wide, y: 142, "text-anchor": "middle" },
-        time(crawl.began).slice(5, 10)));
+      [[5, 10], [11, 16]].forEach((part, line) => plot.append(svg("text", { x: 71 + place * wide,
+        y: 140 + 15 * line, "text-anchor": "middle" }, time(crawl.began).slice(...part))));
     });
     return el("div", { class: "plot", tabindex: 0, role: "region",
       "aria-label": "Plot of the crawls" }, plot);
   };
 
+  const SINCE = { came: "came", gone: "gone", changed: "changed", failing: "no longer read",
+    mended: "read again", unchanged: "unchanged" };
   const differencePart = () => {
     const found = data.difference;
     if (!found) return none("There is one crawl so far: nothing to compare it with.");
-    const said = { came: "came", gone: "gone", changed: "changed", failing: "no longer read",
-      mended: "read again", unchanged: "unchanged" };
     return [el("h3", {}, "The last crawl beside the one before"),
       el("p", {}, `${crawlName(found.last)} beside ${crawlName(found.before)}, on the sites that ` +
         "the last one visited."),
       el("div", { class: "tiles" }, found.changes.map(([kind, count, examples]) =>
         el("div", { class: `tile bar-of ${kind}` }, el("b", {}, number(count)),
-          el("span", {}, said[kind]), examples.length && kind !== "unchanged"
+          el("span", {}, SINCE[kind]), examples.length && kind !== "unchanged"
             ? [" ", link(`since/${kind}`, "which")] : null)))];
   };
 
@@ -155,8 +180,11 @@
         { name: "visits", number: true, value: (crawl) => crawl.visits,
           cell: (crawl) => number(crawl.visits) },
         { name: "decisions", value: (crawl) => (crawl.decisions.new || 0) / crawl.visits,
-          cell: (crawl) => decided(Object.fromEntries(DECISIONS.map((kind) =>
-            [kind, crawl.decisions[kind] || 0])), crawl.visits) },
+          cell: (crawl) => {
+            const counts = Object.fromEntries(DECISIONS.map((kind) =>
+              [kind, crawl.decisions[kind] || 0]));
+            return [decided(counts, crawl.visits), el("span", { class: "sub" }, told(counts))];
+          } },
         { name: "minutes", number: true, less: true, value: (crawl) => crawl.lasted / 60,
           cell: (crawl) => (crawl.lasted / 60).toFixed(1) },
         { name: "seconds a visit", number: true, less: true,
@@ -199,29 +227,34 @@
         hosts.map((_, column) => cell(row, column)))))))];
   };
 
-  const changePlot = () => {
-    const { bins } = data.changed, most = Math.max(1, ...bins), high = 100;
-    const plot = svg("svg", { viewBox: "0 0 460 140", width: 460, height: 140, role: "img",
-      "aria-label": `Visits by how much had changed: ${bins.map((count, place) =>
-        `${10 * place} to ${10 * place + 10} %: ${count}`).join(", ")}` });
-    bins.forEach((count, place) => {
-      const height = high * count / most;
-      plot.append(svg("rect", { class: "changed", x: 12 + 44 * place, width: 38,
-        y: (14 + high - height).toFixed(1), height: height.toFixed(1) }));
-      if (count) plot.append(svg("text", { x: 31 + 44 * place, y: (11 + high - height).toFixed(1),
-        "text-anchor": "middle" }, number(count)));
-      plot.append(svg("text", { x: 31 + 44 * place, y: 130, "text-anchor": "middle" },
-        `${10 * place}–${10 * place + 10}`));
-    });
-    return el("div", { class: "plot", tabindex: 0, role: "region",
-      "aria-label": "Plot of the changes" }, plot);
+  const scoreSection = () => {
+    const total = data.scores.reduce((sum, count) => sum + count, 0);
+    return section("scores", "How good the texts are", total ? [
+      el("p", {}, "The score says, by the page alone, how much of its main text is right: 1 where " +
+        "nothing should be missing and nothing foreign be in it (the expected F1 of its words). " +
+        `What is below ${DOUBTFUL} wants a look, by a browser or a person.`),
+      histogram(data.scores, "one", "Pages by the score of their text", (place) =>
+        place === 0 || place === 10 ? place / 10 : (place / 10).toFixed(1)),
+      el("h3", {}, "The lowest first"), table("Lowest scores", [
+        { name: "page", wide: true, value: (id) => `${pages.get(id).title} ${pages.get(id).url}`,
+          cell: pageLink },
+        { name: "score", number: true, value: (id) => pages.get(id).score, cell: (id) => [
+          score(pages.get(id).score), bar([["one", pages.get(id).score]], 1, "score")] },
+        { name: "words", number: true, value: (id) => pages.get(id).words,
+          cell: (id) => number(pages.get(id).words) },
+        { name: "type", value: (id) => pages.get(id).type ?? "" },
+        { name: "rendered", value: (id) => pages.get(id).rendered ? "yes" : "no" },
+      ], data.doubtful, { order: 1, all: total })]
+      : none("No page has a score: only WEBSEGMENT_MAIN_TEXT = \"learned\" gives one."));
   };
 
   const changeSection = () => {
     const total = data.changed.bins.reduce((sum, count) => sum + count, data.changed.unknown);
     return section("changes", "Pages whose text changed", total ? [
-      el("p", {}, "How much of the text changed from one visit to the next, in per cent."),
-      changePlot(), changeTable("Changed pages", data.changes, { all: total })]
+      el("p", {}, "How much of the text changed from one visit to the next, in per cent: what is " +
+        "missing of similarity 1. A word that differs counts with the words around it."),
+      histogram(data.changed.bins, "changed", "Visits by how much had changed, in per cent",
+        (place) => 10 * place), changeTable("Changed pages", data.changes, { all: total })]
       : none("No page has changed since it was first seen."));
   };
 
@@ -244,6 +277,7 @@
       { name: "failed", number: true, less: true, value: (way) => way.failed },
       { name: "words of a text", number: true, value: (way) => way.words,
         cell: (way) => number(Math.round(way.words)) },
+      { name: "score", number: true, value: (way) => way.score, cell: (way) => score(way.score) },
     ], data.ways, {}), el("p", { class: "soft" },
       "What rendering costs: compare the seconds a visit of rendered and plain crawls above."));
 
@@ -258,19 +292,20 @@
   };
 
   const overview = () => document.getElementById("overview").replaceChildren(...[
-    all.pages ? null : none("The database holds no pages yet: run a crawl, and make this again."),
-    tiles(), siteSection(), crawlSection(),
+    all.pages ? lead()
+      : none("The database holds no pages yet: run a crawl, and make this again."), tiles(),
+    siteSection(), crawlSection(),
     section("copies", "Who copies whom", matrixPart(), data.copies.length
       ? [el("h3", {}, "Copies"), copyTable("Copies", data.copies, { all: all.duplicate })] : null),
     section("clusters", "The largest clusters", data.clusters.length
       ? clusterTable("Clusters", data.clusters, { all: all.clusters })
       : none("No two pages have the same text.")),
-    changeSection(), failureSection(), kindSection(),
+    changeSection(), scoreSection(), failureSection(), kindSection(),
     section("pages", "Pages", pages.size ? pageTable("Pages", [...pages.keys()],
       { order: 6, down: true, all: all.pages }) : none("None.")),
   ].filter(Boolean));
 
   window.report = { all, badge, beside, changeTable, clusterTable, copyTable, crawlName, data, el,
-    facts, link, named, none, overview, pageLink, pages, pageTable, share, siteLink, sites, table,
-    time };
+    facts, link, many, none, SINCE, overview, pageLink, pages, pageTable, score, share, siteLink,
+    sites, table, time };
 })();

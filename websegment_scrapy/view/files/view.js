@@ -1,14 +1,15 @@
 "use strict";
 (() => {
-  const { beside, el, number, svg } = parts;
+  const { beside, el, kinds, number, svg } = parts;
   const source = document.getElementById("data");
   if (!source) return;
   const data = JSON.parse(source.textContent);
 
   if (data.kind === "pair") {
     const columns = document.getElementById("pair").children;
+    document.getElementById("pair").before(kinds());
     beside(data.pair[0], data.pair[1], ["The first text", "The second text"])
-      .forEach((box, place) => columns[place].append(box));
+      .forEach((nodes, place) => columns[place].append(...nodes));
     return;
   }
 
@@ -20,6 +21,25 @@
   const kindOf = (segment) => `r-${segment.role}`;
   const named = (segment) => `${segment.role}, ${number(segment.words)} words` +
     (segment.templateness === null ? "" : `, templateness ${segment.templateness.toFixed(2)}`);
+
+  // Whether its words are main text, and why, in one sentence.
+  const verdict = ({ kept, words, rules }) => !words ? "It has no words."
+    : kept === words ? `Kept: all of its ${number(words)} words are main text.`
+    : kept ? `Kept in part: ${number(kept)} of its ${number(words)} words are main text.`
+    : `Left out: none of its ${number(words)} words are main text` +
+      (rules.length ? `, since ${rules.map(([, meaning]) => meaning).join(", and ")}.` : ".");
+  // Evidence as a bar to the right (for main text) or to the left (against it).
+  const proof = (evidence) => {
+    const most = Math.max(1, ...evidence.map(([, worth]) => Math.abs(worth)));
+    return el("ul", { class: "proof" }, evidence.map(([kind, worth, meaning]) => {
+      const width = 50 * Math.abs(worth) / most, side = worth > 0 ? "for" : "against";
+      return el("li", {}, svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none",
+        "aria-hidden": "true" }, svg("rect", { class: side, height: 10, width: width.toFixed(1),
+        x: (worth > 0 ? 50 : 50 - width).toFixed(1) }), svg("line", { x1: 50, x2: 50, y1: 0,
+        y2: 10 })), el("span", {}, el("b", {}, `${worth > 0 ? "+" : ""}${worth.toFixed(2)} ${kind}`),
+        meaning ? el("span", { class: "soft" }, `: ${meaning}`) : null));
+    }));
+  };
 
   const hidden = (segment) => segment.more_xpaths + Math.max(0, segment.xpaths.length - 5);
   const say = (segment) => {
@@ -60,20 +80,22 @@
     about.className = kindOf(segment);
     about.replaceChildren(
       el("h2", {}, `Segment ${segment.id}: ${segment.role}`),
+      el("p", { class: "verdict" }, verdict(segment)),
       el("dl", { class: "facts" }, [
         ["templateness", segment.templateness === null ? "not known"
           : `${segment.templateness.toFixed(2)} (0 content, 1 template)`],
         ["words", `${number(segment.words)}, ${number(segment.linked_words)} of them in ` +
           `${number(segment.links)} links`],
-        ["place", segment.box.join(", ")],
+        ["place", `${segment.box[2]} × ${segment.box[3]} px at ${segment.box[0]}, ${segment.box[1]}`],
         ["informative", segment.informative ? "presents the page's major information" : null],
-        ["rule", segment.rules.length ? `template whatever its evidence: ${segment.rules.join(", ")}`
-          : null],
-      ].filter(([, value]) => value !== null).map(([name, value]) =>
+        ["left out", segment.left],
+        ["rule", segment.rules.length ? `left out whatever its evidence: ${segment.rules
+          .map(([rule, meaning]) => `${rule} (${meaning})`).join(", ")}` : null],
+      ].filter(([, value]) => value).map(([name, value]) =>
         [el("dt", {}, name), el("dd", {}, value)])),
-      segment.evidence.length ? el("div", {}, "Evidence, above 0 for main text:", el("ul", {},
-        segment.evidence.map(([kind, worth]) => el("li", {},
-          `${kind}: ${worth > 0 ? "+" : ""}${worth.toFixed(2)}`)))) : "",
+      segment.evidence.length ? el("div", {}, "Evidence, above 0 for main text:",
+        proof(segment.evidence)) : page.method === "learned" ? ""
+        : el("p", { class: "soft" }, `The method ${page.method} tells no evidence.`),
       el("p", { class: "said", tabindex: 0 }, segment.text),
       ...segment.xpaths.slice(0, 5).map((path) => el("div", { class: "address" }, path)),
       hidden(segment) > 0 ? el("div", { class: "soft" }, `and ${hidden(segment)} more`) : "",
