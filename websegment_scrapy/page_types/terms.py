@@ -149,16 +149,17 @@ def _tag_terms(tree: PageTree, first: int, last: int) -> PageTerms:
 
 def _name_terms(tree: PageTree, first: int, last: int) -> PageTerms:
     """Count the words of the names of elements; an element counts once for each."""
-    named: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    for node, name in tree.names.items():
-        named[not first <= node <= last][name] += 1
+    names = tree.names
+    within = Counter([name for node, name in names.items() if first <= node <= last])
+    outside = Counter([name for node, name in names.items() if not first <= node <= last])
     found: PageTerms = {}
-    for position, names in zip(("name inside", "name outside"), named, strict=True):
-        terms = found[position] = Counter()
-        for name, number in names.items():
+    for position, named in (("name inside", within), ("name outside", outside)):
+        terms: dict[str, int] = {}
+        for name, number in named.items():
             split = _split_name if len(name) <= CACHED_NAME else _split_name.__wrapped__
             for word in split(name):
-                terms[word] += number
+                terms[word] = terms.get(word, 0) + number
+        found[position] = Counter(terms)
     return found
 
 
