@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Trees", "logistic"]
 
-COMPARED_AT_ONCE = 400_000
+COMPARED_AT_ONCE = 200_000
 """Comparisons made at once: their arrays stay in a core's cache."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.content.lexicon import name_words
+from websegment_scrapy.content.lexicon import CACHED_NAME, CACHED_NAMES, name_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +34,6 @@ comment is the content of a forum, and not of an article."""
 CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 
 _BITS = {word: CALLED_BIT[name] for name, words in CALLED.items() for word in words}
-
-CACHED_NAME, CACHED_NAMES = 200, 4096
-"""Characters of an element's names up to which their scores are remembered, and how many are: the
-pages of a site have the same ones."""
 
 
 def name_scores(

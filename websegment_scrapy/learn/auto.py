@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "shares_together", "train_auto"]
 
 SEEDS: dict[LayoutKind, tuple[int, ...]] = {"rendered": (1, 2, 3), "static": (1,)}
-"""Few pages teach much that is chance, so a mean of ensembles is a little better for rendered pages.
+"""Few pages teach much that is chance: for rendered pages a mean of ensembles is a little better.
 For others nothing shows it, and the trees are a large part of what such a page costs."""
 
 BOOSTING = Boosting(

@@ -70,7 +70,7 @@ class PageFeatures:
     names
         Names of the columns.
     matrix
-        One row for each row of the skeleton.
+        One row for each row of the skeleton; a column lies together in memory.
     boxes
         ``left, top, right, bottom`` of every row.
     leaf
@@ -88,7 +88,7 @@ class PageFeatures:
         if names == self.names:
             return self.matrix
         position = {name: number for number, name in enumerate(self.names)}
-        return self.matrix[:, [position[name] for name in names]]
+        return np.ascontiguousarray(self.matrix[:, [position[name] for name in names]])
 
 
 def page_features(tree: PageTree) -> PageFeatures:
@@ -103,8 +103,8 @@ def page_features(tree: PageTree) -> PageFeatures:
     _siblings(columns, skeleton, boxes, tree, kinds)
     _children(columns, skeleton)
     _parents(columns, skeleton)
-    matrix = np.ascontiguousarray(finite(np.array(list(columns.values()))).T)
-    return PageFeatures(skeleton, tuple(columns), matrix, boxes, leaf)
+    matrix = finite(np.array(list(columns.values())))
+    return PageFeatures(skeleton, tuple(columns), matrix.T, boxes, leaf)
 
 
 def _visual(
