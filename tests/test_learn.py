@@ -22,6 +22,7 @@ from websegment_scrapy.model_files import ModelError
 from websegment_scrapy.segment.features import page_features
 from websegment_scrapy.segment.graph_cuts import GraphCuts
 from websegment_scrapy.segment.model import Metric, SegmentationModel, shipped_segmentation_model
+from websegment_scrapy.trees import Trees
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 8])
@@ -134,3 +135,19 @@ def test_a_model_of_another_version_is_refused(tmp_path: Path) -> None:
         SegmentationModel.load(tmp_path, "static")
     with pytest.raises(ModelError, match="websegment train segmentation"):
         SegmentationModel.load(tmp_path / "absent", "rendered")
+
+
+def test_thresholds_of_single_precision_part_numbers_next_to_them() -> None:
+    limit = float(np.float32(0.1))
+    trees = Trees(
+        feature=np.zeros(7, dtype=np.int32),
+        threshold=np.array([limit, *[np.inf] * 6]),
+        mask=np.array([0b11111110, *[255] * 6], dtype=np.uint8),
+        value=np.arange(8, dtype=np.float64)[None, :],
+        baseline=0.0,
+    )
+    beside = [np.nextafter(limit, 1.0), limit, np.nextafter(limit, -1.0), -1e300, 1e300, -0.0]
+    assert trees.log_odds(np.array(beside)[:, None]).tolist() == [1, 0, 0, 0, 1, 0]
+    negative = Trees(trees.feature, -trees.threshold, trees.mask, trees.value, 0.0)
+    beside = [np.nextafter(-limit, 1.0), -limit, np.nextafter(-limit, -1.0)]
+    assert negative.log_odds(np.array(beside)[:, None]).tolist() == [1, 0, 0]

@@ -162,6 +162,7 @@ CASES: dict[str, Case] = {
     "page.tree._PLAIN_NAME": case("a", "-", ("a", "-", "!"), how="match"),
     "page.words._ASCII_WORD": case(*WORDS, how="findall"),
     "page.words._SIMPLE_WORD": case(*WORDS, how="findall"),
+    "page.words._UNUSUAL": case(*WORDS, how="search"),
     "store.record._PLAIN": case(
         ("http://", "a", ""), ("http://", "a.", ""), ("http://a.b/", "a", " "),
         ("http://", "-", "/"),

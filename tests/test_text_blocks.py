@@ -87,7 +87,7 @@ def test_counts_are_those_of_the_blocks_texts(parts: list[str]) -> None:
 
 
 def test_names_are_split_at_capitals_digits_and_signs() -> None:
-    assert name_words("PostBody entry-text2 XMLFeed") == [
+    assert list(name_words("PostBody entry-text2 XMLFeed")) == [
         "post", "body", "entry", "text", "xml", "feed",
     ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.timing import takes_under
-from websegment_scrapy.page.words import words
+from websegment_scrapy.page.words import _UNUSUAL, _words_of_any, words
 
 
 @given(st.text(st.characters(max_codepoint=127)))
@@ -23,6 +23,15 @@ def test_latin_words_are_those_of_the_plain_regular_expression_after_nfkc(text: 
     normal = unicodedata.normalize("NFKC", text).lower()
     if not any(unicodedata.category(character).startswith("M") for character in normal):
         assert words(text) == re.findall(r"[^\W_]+", normal)
+
+
+def test_usual_characters_need_no_normalisation() -> None:
+    usual = [character for code in range(0x3000) if not _UNUSUAL.search(character := chr(code))]
+    assert len(usual) > 500
+    for character in usual:
+        text = f"{character} one{character}Two {character}{character}3"
+        assert words(text) == _words_of_any(text), ascii(character)
+    assert words("".join(usual)) == _words_of_any("".join(usual))
 
 
 @given(st.text(st.characters(exclude_categories=())))

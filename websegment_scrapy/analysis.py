@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
-from websegment_scrapy.dedup.signature import RECIPES, content_hash_of, signature_of
+from websegment_scrapy.dedup.signature import (
+    RECIPES,
+    content_hash_of,
+    hash_of_words,
+    signature_of,
+    signature_of_words,
+)
 from websegment_scrapy.dedup.steady import steady_hash_of
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
-from websegment_scrapy.page.words import words_by_node
+from websegment_scrapy.page.words import words, words_by_node
 from websegment_scrapy.page_types.model import shipped_type_model
 from websegment_scrapy.page_types.terms import page_terms
 from websegment_scrapy.segment.registry import get_engine
@@ -188,19 +194,22 @@ def analyze(
         parts=parts,
     )
     tree, templates = page.tree, page.templates
-    words = page.words or words_by_node(tree)
+    by_node = page.words or words_by_node(tree)
     dossier = None
     if page.hashed is None:
         text = alone = kept_text(tree, templates)
         told = told_text(tree)
     else:
         dossier = dossier_of(tree, templates, outline_of(tree, page.hashed))
-        text, alone = dossier.text(site), dossier.text(None)
+        text = dossier.text(site)
+        alone = text if site is None else dossier.text(None)
         told = dossier.told
-    found = signature_of(text, RECIPES[signature])
+    said = words(text)
+    said_alone = said if alone == text else words(alone)
+    found = signature_of_words(said, RECIPES[signature])
     kind = None
     if templates.kept.any() or told:
-        terms = page_terms(tree, words, templates.kept, url)
+        terms = page_terms(tree, by_node, templates.kept, url)
         kind = shipped_type_model().classify(terms)
     return AnalyzedPage(
         url=url,
@@ -210,19 +219,19 @@ def analyze(
         rendered=tree.layout == "rendered",
         main_text=text,
         words=found.words,
-        page_words=page_words(tree, words) + (0 if len(templates.main) else found.words),
+        page_words=page_words(tree, by_node) + (0 if len(templates.main) else found.words),
         segments=page.segments,
         groups=page.groups,
         signature=found,
-        page_hash=found.content_hash if alone == text else content_hash_of(alone),
-        fingerprint=fingerprint_of(tree, templates.main, told, words).to_bytes(),
+        page_hash=hash_of_words(said_alone),
+        fingerprint=fingerprint_of(tree, templates.main, told, by_node).to_bytes(),
         parts=describe_parts(tree, page.hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),
         page_type=kind.name if kind else None,
         page_type_probability=kind.probability if kind else None,
         main_text_score=templates.score,
-        steady_hash=steady_hash_of(alone),
+        steady_hash=steady_hash_of(said_alone),
         tree=tree,
         labels=page.labels,
         templates=None if main_text == LARGEST else templates,

@@ -62,7 +62,7 @@ class JudgedPage:
     labels: NDArray[np.int32]
     segments: tuple[Segment, ...]
     groups: tuple[Group, ...]
-    words: dict[int, list[str]]
+    words: dict[int, Sequence[str]]
     reader: Reader | None
 
 
@@ -91,7 +91,8 @@ def judge_page(
     needs_layout = segmenter is not None or main_text == "pagelevel"
     tree = build_tree(document, attributes=attributes, estimate_layout=needs_layout)
     hashed = hash_nodes(tree) if parts or site is not None else None
-    labels, words = np.zeros(0, dtype=np.int32), dict[int, list[str]]()
+    labels = np.zeros(0, dtype=np.int32)
+    words: dict[int, Sequence[str]] = {}
     segments: tuple[Segment, ...] = ()
     groups: tuple[Group, ...] = ()
     reader = None

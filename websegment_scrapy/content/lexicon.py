@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["SHORT_BLOCK", "Lexicon", "name_words"]
 
 SHORT_BLOCK = 12
 """Words up to which a block is short."""
+
+CACHED_NAME, CACHED_NAMES = 200, 4096
+"""Characters of an element's names up to which their words are remembered, and how many are: the
+pages of a site have the same ones."""
 
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -31,6 +36,13 @@ class Lexicon:
     names: Mapping[str, float]
 
 
-def name_words(text: str) -> list[str]:
+def name_words(text: str) -> Sequence[str]:
     """Split the names of an element: ``"PostBody entry-text2"`` has post, body, entry, text."""
-    return [word.lower() for word in _NAME.findall(text)]
+    return _remembered(text) if len(text) <= CACHED_NAME else _split(text)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple([word.lower() for word in _NAME.findall(text)])
+
+
+_remembered = lru_cache(CACHED_NAMES)(_split)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.content.lexicon import name_words
+from websegment_scrapy.content.lexicon import CACHED_NAME, CACHED_NAMES, name_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,10 +35,6 @@ CALLED_BIT = {name: 1 << number for number, name in enumerate(CALLED)}
 
 _BITS = {word: CALLED_BIT[name] for name, words in CALLED.items() for word in words}
 
-CACHED_NAME, CACHED_NAMES = 200, 4096
-"""Characters of an element's names up to which their scores are remembered, and how many are: the
-pages of a site have the same ones."""
-
 
 def name_scores(
     tree: PageTree, lexicon: Lexicon
@@ -54,24 +50,23 @@ def name_scores(
     The number of its names, equal where they are, and what it is `CALLED`.
     """
     size, names = len(tree), tree.names
-    known: dict[str, tuple[float, float, float, int, int]] = {}
-    rows = []
-    for text in names.values():
-        found = known.get(text)
-        if found is None:
-            score = _name_score if len(text) <= CACHED_NAME else _name_score.__wrapped__
-            sums = score(lexicon, text)
-            found = known[text] = (*sums[:3], len(known) + 1, sums[3])
-        rows.append(found)
+    known = {text: number for number, text in enumerate(dict.fromkeys(names.values()), 1)}
+    number = np.zeros(size, dtype=np.uint64)
     at = np.fromiter(names, np.int64, len(names))
-    columns = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    filled = []
-    for values, kind in zip(columns, (float, float, float, np.uint64, np.int64), strict=True):
-        array = np.zeros(size, dtype=kind)
-        array[at] = values
-        filled.append(array)
-    total, least, greatest, number, called = filled
-    return total, np.minimum(least, 0.0), np.maximum(greatest, 0.0), number, called
+    number[at] = np.fromiter(map(known.__getitem__, names.values()), np.uint64, len(names))
+    # What has no name has the scores of the first row.
+    scores = [(0.0, 0.0, 0.0, 0)]
+    for text in known:
+        score = _name_score if len(text) <= CACHED_NAME else _name_score.__wrapped__
+        scores.append(score(lexicon, text))
+    total, least, greatest, called = zip(*scores, strict=True)
+    return (
+        np.array(total)[number],
+        np.minimum(least, 0.0)[number],
+        np.maximum(greatest, 0.0)[number],
+        number,
+        np.array(called, dtype=np.int64)[number],
+    )
 
 
 @lru_cache(CACHED_NAMES)

@@ -125,33 +125,36 @@ class _Nodes:
         ]
         self.named, least, greatest, number, self.called = name_scores(page.tree, lexicon)
         # What a node inherits: flags and names in one number, least and greatest score as two
-        # leasts, both paths side by side.
-        inherited = self.own_flags | (self.called << _CALLED_SHIFT)
-        self.name_sum = self.named.copy()
-        bounds_of_names = np.stack([least, -greatest], axis=1)
+        # leasts, both paths side by side. Nodes of one level lie together while that is done.
+        order = np.argsort(tree.depth, kind="stable")
+        bounds = np.searchsorted(tree.depth[order], np.arange(1, int(tree.depth.max()) + 2))
+        place = np.empty(size, dtype=np.int64)
+        place[order] = np.arange(size)
+        parents = place[parent[order]]
+        inherited = (self.own_flags | (self.called << _CALLED_SHIFT))[order]
+        name_sum = self.named[order]
+        bounds_of_names = np.stack([least, -greatest], axis=1)[order]
         path = tree.tag.astype(np.uint64) * _TAG + np.uint64(1)
-        paths = np.stack([path, path ^ (number * _NAMED)], axis=1)
-        self.home = np.zeros(size, dtype=np.int64)
+        paths = np.stack([path, path ^ (number * _NAMED)], axis=1)[order]
         node_words = np.zeros(size)
         node_words[page.blocks.nodes] = page.node_words
         self.word_run = running_sums(node_words)
         total = self.word_run[tree.end] - self.word_run[:-1]
-        same = total == total[parent]
-        self.top = np.arange(size)
-        is_block = tree.tagged(BLOCK)
-        order = np.argsort(tree.depth, kind="stable")
-        bounds = np.searchsorted(tree.depth[order], np.arange(1, int(tree.depth.max()) + 2))
+        passes_home = ~tree.tagged(BLOCK)[order]
+        # The highest of the elements around the same words stands for them all.
+        passes_top = (total == total[parent])[order]
+        home, top = order.copy(), order.copy()
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            level = order[begin:end]
-            above = parent[level]
+            level, above = slice(begin, end), parents[begin:end]
             inherited[level] |= inherited[above]
-            self.name_sum[level] += self.name_sum[above]
-            bounds_of_names[level] = np.minimum(bounds_of_names[level], bounds_of_names[above])
+            name_sum[level] += name_sum[above]
+            np.minimum(bounds_of_names[level], bounds_of_names[above], out=bounds_of_names[level])
             around = paths[above]
             paths[level] += (around ^ (around >> _SHIFT)) * _STEP
-            self.home[level] = np.where(is_block[level], level, self.home[above])
-            # The highest of the elements around the same words stands for them all.
-            self.top[level] = np.where(same[level], self.top[above], level)
+            np.copyto(home[level], home[above], where=passes_home[level])
+            np.copyto(top[level], top[above], where=passes_top[level])
+        inherited, bounds_of_names, paths = inherited[place], bounds_of_names[place], paths[place]
+        self.name_sum, self.home, self.top = name_sum[place], home[place], top[place]
         self.flags, self.inside = inherited & _ALL_FLAGS, inherited >> _CALLED_SHIFT
         self.name_min, self.name_max = bounds_of_names[:, 0], -bounds_of_names[:, 1]
         self.path, self.named_path = paths[:, 0], paths[:, 1]

@@ -31,14 +31,15 @@ RESOLUTION = 64
 def smooth_blocks(page: BlockFeatures, probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smoothed probability that each block is main text."""
     home, top, tree = page.place.home, page.place.top, page.text.tree
-    is_inner = np.zeros(len(tree), dtype=bool)
-    fresh = np.unique(home)
-    while len(fresh):
-        is_inner[fresh] = True
-        above = np.unique(top[np.maximum(tree.parent[fresh], 0)])
-        fresh = above[~is_inner[above]]
-    inner = np.flatnonzero(is_inner)
-    above = np.searchsorted(inner, top[np.maximum(tree.parent[inner], 0)])
+    around = top[np.maximum(tree.parent, 0)]
+    climb = around.tolist()
+    seen: set[int] = set()
+    for node in set(home.tolist()):
+        while node not in seen:
+            seen.add(node)
+            node = climb[node]
+    inner = np.array(sorted(seen), dtype=np.int64)
+    above = np.searchsorted(inner, around[inner])
     above[0] = -1
     first = page.text.blocks.begin
     weight = np.sqrt(page.text.words + 1.0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from websegment_scrapy.page.subtrees import range_sums, running_sums
 from websegment_scrapy.page.told import told_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,6 +85,9 @@ class BlockText:
         Characters of each block by class.
     tokens, token_block
         The words of the page in lower case, and the block of each.
+    vocabulary, token_number
+        The different ones among them, and the place of each word there: what is known of a word
+        is looked up once.
     texts
         The text of each block.
     shown
@@ -98,6 +102,8 @@ class BlockText:
     counts: NDArray[np.float64]
     tokens: list[str]
     token_block: NDArray[np.int64]
+    vocabulary: Mapping[str, int]
+    token_number: NDArray[np.int64]
     texts: list[str]
     shown: NDArray[np.bool_]
 
@@ -121,6 +127,9 @@ def block_text(tree: PageTree) -> BlockText:
     size = _word_counts(codes, found, word_start)
     node_words = np.bincount(token_node, size, minlength=len(nodes)).astype(np.float64)
     linked = np.where(tree.link[nodes] >= 0, node_words, 0.0)
+    # Lower case depends on the letters around: each word stands alone.
+    tokens = "\n".join(found).lower().split("\n") if found else []
+    vocabulary = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     return BlockText(
         tree=tree,
         blocks=blocks,
@@ -128,9 +137,10 @@ def block_text(tree: PageTree) -> BlockText:
         linked=_sums(linked, first),
         node_words=node_words,
         counts=_class_counts(codes, begin, np.diff(blocks.first)),
-        # Lower case depends on the letters around: each word stands alone.
-        tokens="\n".join(found).lower().split("\n") if found else [],
+        tokens=tokens,
         token_block=blocks.of_node[token_node],
+        vocabulary=vocabulary,
+        token_number=np.fromiter(map(vocabulary.__getitem__, tokens), np.int64, len(tokens)),
         texts=[joined[low:high] for low, high in zip(begin.tolist(), end.tolist(), strict=True)],
         shown=tree.visible[nodes[first]],
     )
@@ -217,9 +227,10 @@ def text_columns(page: BlockText, lexicon: Lexicon) -> Columns:
 
 def _lexicon_columns(columns: Columns, page: BlockText, lexicon: Lexicon) -> None:
     """Add what the lexicon says of each block's words: mean, sum, least and greatest."""
-    count, tokens, block = len(page), page.tokens, page.token_block
+    count, vocabulary, block = len(page), page.vocabulary, page.token_block
     for name, table in (("lexicon", lexicon.short), ("prose", lexicon.long)):
-        value = np.array([table.get(token, 0.0) for token in tokens], dtype=np.float64)
+        known = np.fromiter(map(table.get, vocabulary, repeat(0.0)), np.float64, len(vocabulary))
+        value = known[page.token_number]
         total = np.bincount(block, value, count)
         columns[name] = total / np.maximum(np.bincount(block, value != 0, count), 1.0)
         columns[f"{name}_sum"] = np.clip(total, -LONGEST_SUM, LONGEST_SUM)
@@ -240,8 +251,11 @@ def _head_columns(columns: Columns, page: BlockText) -> None:
         known = set(_WORD.findall(text.lower()))
         found = np.zeros(len(page))
         if known:
-            there = np.array([token in known for token in page.tokens], dtype=np.float64)
-            found = np.bincount(page.token_block, there, len(page)).astype(np.float64)
+            there = np.fromiter(
+                map(known.__contains__, page.vocabulary), bool, len(page.vocabulary)
+            )
+            block = page.token_block[there[page.token_number]]
+            found = np.bincount(block, minlength=len(page)).astype(np.float64)
         columns[f"{name}_share"] = found / np.maximum(page.words, 1.0)
         columns[f"of_{name}"] = np.minimum(found / max(len(known), 1), 1.5)
 

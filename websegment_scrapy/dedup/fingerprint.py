@@ -189,9 +189,10 @@ def _around(tree: PageTree) -> NDArray[np.bool_]:
         subtree_sums(tree.end, each) for each in (length, np.where(tree.link >= 0, length, 0))
     )
     names = tree.names
-    called = {name: _NAMED.search(name) for name in set(names.values())}
-    for node, name in names.items():
-        found = called[name]
-        if found is not None:
-            around[node] |= found[1] is not None or 2 * linked[node] > texts[node]
+    called = {name: found for name in set(names.values()) if (found := _NAMED.search(name))}
+    if called:
+        for node, name in names.items():
+            if name in called:
+                is_footer = called[name][1] is not None
+                around[node] |= is_footer or 2 * linked[node] > texts[node]
     return lies_in(tree.end, around & (2 * texts < len(tree.text))) & ~tree.inside(*WITHIN)

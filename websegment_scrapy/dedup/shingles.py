@@ -57,6 +57,8 @@ def _digests(words: Sequence[str], width: int) -> bytes:
     text = b" ".join(encoded)
     ends = list(accumulate(encoded, lambda end, word: end + 1 + len(word), initial=-1))
     return b"".join(
-        blake2b(text[start + 1 : end], digest_size=8).digest()
-        for start, end in zip(ends, ends[width:], strict=False)
+        [
+            blake2b(text[start + 1 : end], digest_size=8).digest()
+            for start, end in zip(ends, ends[width:], strict=False)
+        ]
     )

@@ -39,8 +39,10 @@ __all__ = [
     "Recipe",
     "Signature",
     "content_hash_of",
+    "hash_of_words",
     "minhash_values",
     "signature_of",
+    "signature_of_words",
     "similarities",
     "similarity",
 ]
@@ -210,22 +212,27 @@ class Signature:
 
 def signature_of(text: str, recipe: Recipe) -> Signature:
     """Make the signature of a text."""
-    found = words(text)
+    return signature_of_words(words(text), recipe)
+
+
+def signature_of_words(found: Sequence[str], recipe: Recipe) -> Signature:
+    """Make the signature of a text by its words."""
     shingles = shingle_hashes(found, recipe.width)
     values: NDArray[Any]
     if recipe.kind == "shingles":
         values = shingles[: recipe.size].copy()
     else:
         values = minhash_values(shingles, recipe)
-    return Signature(recipe, values, len(found), _hash_words(found))
+    return Signature(recipe, values, len(found), hash_of_words(found))
 
 
 def content_hash_of(text: str) -> bytes:
     """Return the ``content_hash`` that the signature of a text has."""
-    return _hash_words(words(text))
+    return hash_of_words(words(text))
 
 
-def _hash_words(found: Sequence[str]) -> bytes:
+def hash_of_words(found: Sequence[str]) -> bytes:
+    """Return the ``content_hash`` of a text with these words."""
     joined = " ".join(found).encode("utf-8", "surrogatepass")
     return blake2b(joined, digest_size=16).digest()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from websegment_scrapy.page.subtrees import range_sums, running_sums
 from websegment_scrapy.page.tags import HEADINGS
 
 if TYPE_CHECKING:
@@ -23,12 +24,26 @@ LIMIT = 1e6
 INPUTS = frozenset({"input", "select", "textarea", "meter", "progress"})
 """Leaves that are fields of a form, or look like one; a ``button`` is no leaf."""
 
+COUNTED = {
+    "words": " ",
+    "sentences": ".!?\u3002",
+    "commas": ",\u3001",
+    "digits": string.digits,
+    "capitals": string.ascii_uppercase,
+}
+"""The characters that are counted. Words are counted by their blanks: models were trained so."""
+
+LAST_CODE = 0x3003
+"""Behind the last of them."""
+
 Arrays = dict[str, "NDArray[np.float64]"]
 
 
 def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace what is no number by 0 and clip the rest to ``±LIMIT``."""
-    return np.clip(np.nan_to_num(values, nan=0.0, posinf=LIMIT, neginf=-LIMIT), -LIMIT, LIMIT)
+    found = np.clip(values, -LIMIT, LIMIT)
+    np.copyto(found, 0.0, where=np.isnan(found))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,16 +53,21 @@ class LeafTable:
     values: Arrays
     boxes: NDArray[np.float64]
     family: NDArray[np.int64]
-    _running: Arrays
+    _running: NDArray[np.float64]
 
     def sums(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Arrays:
         """Return the sum of every measure over the leaves ``low … high − 1``."""
-        return {name: total[high] - total[low] for name, total in self._running.items()}
+        return dict(zip(self.values, self._sums(low, high), strict=True))
 
     def means(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Arrays:
         """Return the mean of every measure over ranges of leaves, none of them empty."""
         count = (high - low).astype(np.float64)
-        return {name: total / count for name, total in self.sums(low, high).items()}
+        return dict(zip(self.values, self._sums(low, high) / count, strict=True))
+
+    def _sums(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self._running.take(high, axis=1)
+        found -= self._running.take(low, axis=1)
+        return found
 
     def extremes(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return ``left, top, right, bottom`` of the box around each range of leaves."""
@@ -80,28 +100,36 @@ def leaf_table(tree: PageTree) -> LeafTable:
     values["links"] = (linked & first).astype(np.float64)
     values["heading"] = tree.inside(*HEADINGS)[leaves].astype(np.float64)
     family = _styles(tree, values)
-    running = {name: running_sums(measure) for name, measure in values.items()}
+    running = np.zeros((len(values), len(leaves) + 1))
+    np.cumsum(np.array(list(values.values())), axis=1, out=running[:, 1:])
     return LeafTable(values, boxes, family, running)
 
 
 def _text_counts(tree: PageTree) -> Arrays:
-    """Count characters, words, sentences and kinds of characters of every leaf.
-
-    Words are counted by their blanks: models were trained with that.
-    """
-    codes = np.frombuffer(tree.text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    """Count characters, words, sentences and kinds of characters of every leaf."""
     start, end = tree.text_start[tree.leaves], tree.text_end[tree.leaves]
     values: Arrays = {"chars": (end - start).astype(np.float64)}
-    for name, marks in (
-        ("words", codes == 32),
-        ("sentences", (codes == 46) | (codes == 33) | (codes == 63) | (codes == 0x3002)),
-        ("commas", (codes == 44) | (codes == 0x3001)),
-        ("digits", (codes >= 48) & (codes <= 57)),
-        ("capitals", (codes >= 65) & (codes <= 90)),
-    ):
-        values[name] = range_sums(marks, start, end).astype(np.float64)
+    if tree.text.isascii():
+        kinds = _kinds()[np.frombuffer(tree.text.encode(), dtype=np.uint8)]
+    else:
+        codes = np.frombuffer(tree.text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        kinds = _kinds()[np.minimum(codes, LAST_CODE)]
+    for number, name in enumerate(COUNTED, 1):
+        # Few characters are of a kind: those before a place are found among them.
+        places = np.flatnonzero(kinds == number)
+        found = np.searchsorted(places, end) - np.searchsorted(places, start)
+        values[name] = found.astype(np.float64)
     values["words"] += values["chars"] > 0
     return values
+
+
+@cache
+def _kinds() -> NDArray[np.uint8]:
+    """Return for every character up to `LAST_CODE` its number in `COUNTED`, from 1 on; or 0."""
+    table = np.zeros(LAST_CODE + 1, dtype=np.uint8)
+    for number, characters in enumerate(COUNTED.values(), 1):
+        table[list(map(ord, characters))] = number
+    return table
 
 
 def _styles(tree: PageTree, values: Arrays) -> NDArray[np.int64]:
@@ -134,14 +162,13 @@ def _backgrounds(tree: PageTree) -> NDArray[np.float64]:
     """Return the colour behind every node: its own, or the nearest ancestor's; white at last."""
     own = np.array([style.background != "" for style in tree.styles], dtype=bool)[tree.style]
     own &= ~tree.is_text
-    source = np.where(own, np.arange(len(tree)), -1).tolist()
-    parent = tree.parent.tolist()
-    for node in range(1, len(source)):
-        if source[node] < 0:
-            source[node] = source[parent[node]]
+    source = np.full(len(tree), -1, dtype=np.int64)
+    nodes = np.flatnonzero(own)
+    for node, end in zip(nodes.tolist(), tree.end[nodes].tolist(), strict=True):
+        source[node:end] = node  # what lies deeper comes later
     colours = np.array([_colour(style.background, 255) for style in tree.styles]).reshape(-1, 3)
     found: NDArray[np.float64] = colours[tree.style[np.maximum(source, 0)]]
-    found[np.array(source) < 0] = 1.0
+    found[source < 0] = 1.0
     return found
 
 

@@ -56,12 +56,21 @@ _ENDS_IN_VALUE = re.compile(r"""=\s*+(?=("[^">]*+>|'[^'>]*+>))""")
 def limit_attributes(text: str) -> str:
     """Cut off what a tag has beyond `MAX_ATTRIBUTES`."""
     # Such a tag is long, or it has a ">" in its values, which are then quoted.
-    may_be_long = any(
-        (tag := _TAG.search(piece)) is not None and len(piece) - tag.start() >= LONG_TAG
-        for piece in text.split(">")
-        if len(piece) >= LONG_TAG
-    )
-    return _limited(text) if may_be_long or _may_go_on(text) else text
+    return _limited(text) if _has_long_tag(text) or _may_go_on(text) else text
+
+
+def _has_long_tag(text: str) -> bool:
+    """Say whether from some tag on so many characters follow before the next ">"."""
+    at = 0
+    while len(text) - at >= LONG_TAG:
+        close = text.rfind(">", at, at + LONG_TAG)
+        if close < 0:
+            close = text.find(">", at + LONG_TAG)
+            close = len(text) if close < 0 else close
+            if _TAG.search(text, at, close - LONG_TAG + 2) is not None:
+                return True
+        at = close + 1
+    return False
 
 
 def _limited(text: str) -> str:

@@ -113,8 +113,9 @@ class Flow:
     def _text_widths(self) -> list[float]:
         nodes, font_size = self.nodes, self.font_size
         widths = [0.0] * len(nodes)
+        hidden = nodes.hidden
         for index, text in enumerate(nodes.text):
-            if text and not nodes.hidden[index]:
+            if text and not hidden[index]:
                 cells = len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
                 widths[index] = cells * CHARACTER_WIDTH * font_size[index]
         return widths
@@ -180,10 +181,11 @@ class Flow:
     def _widths(self) -> None:
         nodes, widths = self.nodes, self.width
         hidden, presentation = nodes.hidden, nodes.presentation
+        parents, tags = nodes.parent, nodes.tag
         for index, is_block in enumerate(self.is_block):
             if not is_block or hidden[index]:
                 continue
-            parent, tag = nodes.parent[index], nodes.tag[index]
+            parent, tag = parents[index], tags[index]
             if parent < 0:
                 widths[index] = float(VIEWPORT_WIDTH)
                 continue
@@ -255,9 +257,10 @@ class Flow:
 
     def _heights(self) -> None:
         nodes = self.nodes
+        is_block, hidden, tags = self.is_block, nodes.hidden, nodes.tag
         for index in range(len(nodes) - 1, -1, -1):
-            if self.is_block[index] and not nodes.hidden[index]:
-                if nodes.tag[index] == "tr":
+            if is_block[index] and not hidden[index]:
+                if tags[index] == "tr":
                     self._row_height(index)
                 else:
                     self._block_height(index)
@@ -323,7 +326,11 @@ class Flow:
                 continue
             if nodes.tag[index] in REPLACED:
                 continue
-            boxes = [child for child in self._children(index) if width[child]]
+            child = index + 1
+            if end[child] == stop:  # nothing else is in it, as in most of them
+                boxes = [child] if width[child] else []
+            else:
+                boxes = [child for child in self._children(index) if width[child]]
             if len(boxes) == 1:
                 (child,) = boxes
                 x[index], y[index] = x[child], y[child]

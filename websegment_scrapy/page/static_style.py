@@ -65,8 +65,8 @@ _NAMED = {
 }
 
 
-_Key = tuple[int, str, bool, str | None, str | None, str | None]
-"""The number of the style above, tag, whether it is a link, and what it declares."""
+_Key = tuple[int, str, bool] | tuple[int, str, bool, str | None, str | None, str | None]
+"""The number of the style above, tag, whether it is a link, and what it declares, if anything."""
 
 
 def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
@@ -87,7 +87,7 @@ def static_styles(nodes: Nodes) -> tuple[list[int], tuple[Style, ...]]:
         shown = presentation.get(index)
         if shown is None:
             is_link = tag == "a" and parent >= 0 and link[index] != link[parent]
-            key: _Key = (above, tag, is_link, None, None, None)
+            key: _Key = (above, tag, is_link)
         else:
             is_link = tag == "a" and link[index] >= 0
             key = (above, tag, is_link, shown.get("color"), shown.get("size"), shown.get("style"))

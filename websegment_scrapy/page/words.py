@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from websegment_scrapy.page.tree import PageTree
 
-__all__ = ["NORMALISER_VERSION", "words", "words_by_node"]
+__all__ = ["NORMALISER_VERSION", "short_words", "words", "words_by_node"]
 
 NORMALISER_VERSION = 1
 """Raised whenever `words` gives other words for some text: stored signatures depend on it."""
@@ -63,6 +65,17 @@ MARKS = frozenset({"Cf", "Mn", "Mc", "Me"})
 MARKS_LIKE_LETTERS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
 """Characters of combining class 0 that are taken apart into marks."""
 
+CACHED_LENGTH, CACHED_TEXTS = 100, 4096
+"""Characters of a text up to which its words are remembered, and of how many texts: the menus of a
+site are on all of its pages, and a page is looked at by several parts of the analysis."""
+
+_UNUSUAL = re.compile(
+    "[^\0-\xa7\xa9\xab\xac\xae\xb0\xb1\xb6\xb7\xbb\xbf-\u012f\u0131\u0134-\u013e\u0141-\u0148"
+    "\u014a-\u017e\u0400-\u0482\u048a-\u052f\u2010-\u2016\u2018-\u2026\u20ac]"
+)
+"""What is not Latin, Cyrillic or usual punctuation: all else can be split as it is, for it has no
+marks, and no other form by NFKC that has other words."""
+
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _SIMPLE_WORD = re.compile(r"[^\W_]+")
 
@@ -83,6 +96,13 @@ def words(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
+    if _UNUSUAL.search(text) is None:
+        return _SIMPLE_WORD.findall(text.lower())
+    return _words_of_any(text)
+
+
+def _words_of_any(text: str) -> list[str]:
+    """Split a text whatever its characters are."""
     ignored, many_marks, special, word = _patterns()
     characters = "".join(set(text))
     if ignored.search(characters):
@@ -95,10 +115,20 @@ def words(text: str) -> list[str]:
     return _SIMPLE_WORD.findall(text)
 
 
-def words_by_node(tree: PageTree) -> dict[int, list[str]]:
+@lru_cache(CACHED_TEXTS)
+def _remembered(text: str) -> tuple[str, ...]:
+    return tuple(words(text))
+
+
+def short_words(text: str) -> Sequence[str]:
+    """Return the words of a text that is probably short and comes again."""
+    return _remembered(text) if len(text) <= CACHED_LENGTH else words(text)
+
+
+def words_by_node(tree: PageTree) -> dict[int, Sequence[str]]:
     """Return the words of each text node: what segments, pages and fingerprints count."""
     nodes = tree.texts
-    return dict(zip(nodes.tolist(), map(words, tree.texts_of(nodes)), strict=True))
+    return dict(zip(nodes.tolist(), map(short_words, tree.texts_of(nodes)), strict=True))
 
 
 def _in_canonical_order(match: re.Match[str]) -> str:

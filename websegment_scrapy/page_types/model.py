@@ -82,15 +82,15 @@ class PageTypeModel:
 
     def margins(self, terms: PageTerms) -> NDArray[np.float64]:
         """Return the margin of each type."""
-        found, counts, groups = [], [], []
+        found: list[int] = []
+        counts: list[int] = []
+        groups: list[int] = []
         for position, known in self.columns.items():
-            group = GROUPS.get(position, 0)
-            for term, number in terms.get(position, {}).items():
-                column = known.get(term)
-                if column is not None:
-                    found.append(column)
-                    counts.append(number)
-                    groups.append(group)
+            there: Mapping[str, int] = terms.get(position, {})
+            both = known.keys() & there.keys()
+            found += [known[term] for term in both]
+            counts += [there[term] for term in both]
+            groups += [GROUPS.get(position, 0)] * len(both)
         if not found:
             return self.bias
         # In the order of the columns: sums of the same numbers are the same in any process.

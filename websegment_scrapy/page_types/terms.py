@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -80,9 +79,6 @@ MAX_ADDRESS = 1000
 
 MAX_DEPTH = 5
 """Steps of a path that are told apart; deeper ones count as this many."""
-
-CACHED_NAME, CACHED_NAMES = 200, 4096
-"""As for `content.names`: the pages of a site have the same names."""
 
 _DIGIT = re.compile(r"[0-9]")
 
@@ -149,22 +145,17 @@ def _tag_terms(tree: PageTree, first: int, last: int) -> PageTerms:
 
 def _name_terms(tree: PageTree, first: int, last: int) -> PageTerms:
     """Count the words of the names of elements; an element counts once for each."""
-    named: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    for node, name in tree.names.items():
-        named[not first <= node <= last][name] += 1
+    names = tree.names
+    within = Counter([name for node, name in names.items() if first <= node <= last])
+    outside = Counter([name for node, name in names.items() if not first <= node <= last])
     found: PageTerms = {}
-    for position, names in zip(("name inside", "name outside"), named, strict=True):
-        terms = found[position] = Counter()
-        for name, number in names.items():
-            split = _split_name if len(name) <= CACHED_NAME else _split_name.__wrapped__
-            for word in split(name):
-                terms[word] += number
+    for position, named in (("name inside", within), ("name outside", outside)):
+        terms: dict[str, int] = {}
+        for name, number in named.items():
+            for word in set(name_words(name)):
+                terms[word] = terms.get(word, 0) + number
+        found[position] = Counter(terms)
     return found
-
-
-@lru_cache(CACHED_NAMES)
-def _split_name(name: str) -> frozenset[str]:
-    return frozenset(name_words(name))
 
 
 def _address_terms(url: str) -> PageTerms:

@@ -119,7 +119,7 @@ def _regions(
     position: dict[str, int],
 ) -> NDArray[np.float64]:
     """Return the feature matrix of the regions."""
-    found = _means(graph, features, features.matrix)
+    found = _means(graph, features, np.ascontiguousarray(features.matrix))
     several = np.diff(graph.row_start) > 1
     if not several.any():
         return found

@@ -70,7 +70,7 @@ class PageFeatures:
     names
         Names of the columns.
     matrix
-        One row for each row of the skeleton.
+        One row for each row of the skeleton; a column lies together in memory.
     boxes
         ``left, top, right, bottom`` of every row.
     leaf
@@ -88,7 +88,7 @@ class PageFeatures:
         if names == self.names:
             return self.matrix
         position = {name: number for number, name in enumerate(self.names)}
-        return self.matrix[:, [position[name] for name in names]]
+        return np.ascontiguousarray(self.matrix[:, [position[name] for name in names]])
 
 
 def page_features(tree: PageTree) -> PageFeatures:
@@ -103,11 +103,8 @@ def page_features(tree: PageTree) -> PageFeatures:
     _siblings(columns, skeleton, boxes, tree, kinds)
     _children(columns, skeleton)
     _parents(columns, skeleton)
-    rows = len(skeleton.low)
-    matrix = np.empty((rows, len(columns)))
-    for number, values in enumerate(columns.values()):
-        matrix[:, number] = values
-    return PageFeatures(skeleton, tuple(columns), finite(matrix), boxes, leaf)
+    matrix = finite(np.array(list(columns.values())))
+    return PageFeatures(skeleton, tuple(columns), matrix.T, boxes, leaf)
 
 
 def _visual(
@@ -183,8 +180,8 @@ def _kinds(columns: Columns, tree: PageTree, skeleton: Skeleton) -> NDArray[np.i
     above = np.flatnonzero(rows >= 0)
     kinds = np.zeros(len(skeleton.low), dtype=np.int32)
     np.bitwise_or.at(kinds, rows[above], bits[above])
-    for bit, name in enumerate(names):
-        columns[f"is_{name}"] = (kinds >> bit & 1).astype(np.float64)
+    has = (kinds >> np.arange(len(names))[:, None] & 1).astype(np.float64)
+    columns |= zip([f"is_{name}" for name in names], has, strict=True)
     bottom, end = skeleton.bottom, tree.end[skeleton.bottom]
     leaves = (skeleton.high - skeleton.low).astype(np.float64)
     for name, label in (("item", "items"), ("cell", "cells"), ("paragraph", "paragraphs"),

@@ -140,16 +140,16 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     parent, tags, visible = tree.parent.tolist(), tree.tag.tolist(), tree.visible.tolist()
     kinds = [_tag_kind(name) for name in tree.tags]
     context = _contexts(parent, tags, [kind.transparent for kind in kinds])
+    swallowed = [kind.replaced for kind in kinds]
     value, power, pieces = [0] * count, [1] * count, [0] * count
     letters, hashes, part = [0] * count, [0] * count, [False] * count
     link = tree.link.tolist()
     start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
     for node in range(count - 1, -1, -1):
         kind, above = kinds[tags[node]], parent[node]
-        if kind.name == TEXT:
+        if (first := start[node]) < (last := end[node]):
             around = context[node]
             block = kinds[around].name if around >= 0 else ""
-            first, last = start[node], end[node]
             if last - first <= CACHED_LENGTH:
                 code, size = _hash_short(block, text[first:last])
             else:
@@ -161,7 +161,7 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
             factor, number = _BASE, 1
         else:
             number = pieces[node]
-            if not number and kind.name == "a" and link[node] >= 0:
+            if not number and link[node] >= 0 and kind.name == "a":
                 address = normal_link(tree.links[link[node]])
                 if address:
                     value[node], power[node] = _hash_text("href=", address), _BASE
@@ -177,13 +177,14 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
             else:
                 part[node] = number > 1 and size >= MIN_LETTERS
                 factor, number = _BASE, 1
-        if above < 0 or kind.never_shown or kinds[tags[above]].replaced:
+        if above < 0 or kind.never_shown or swallowed[tags[above]]:
             continue
         if visible[above] and not visible[node]:
             continue
         pieces[above] += number
-        value[above] = (code * power[above] + value[above]) & _MASK
-        power[above] = (power[above] * factor) & _MASK
+        weight = power[above]
+        value[above] = (code * weight + value[above]) & _MASK
+        power[above] = (weight * factor) & _MASK
         letters[above] += size
     return HashedNodes(
         np.array(hashes, dtype=np.uint64),

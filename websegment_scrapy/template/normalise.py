@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from websegment_scrapy.page.words import words
+from websegment_scrapy.page.words import short_words, words
 
 __all__ = ["letters_of", "normal_link", "normal_text"]
 
@@ -46,10 +46,8 @@ def normal_text(text: str, *, keep_numbers: bool = False) -> str:
     keep_numbers
         Keep the digits of a text without letters: in a cell of a table they are the content.
     """
-    if not _DIGIT.search(text):
-        return " ".join(words(text))
-    if keep_numbers and not _LETTER.search(text):
-        return " ".join(words(text))
+    if not _DIGIT.search(text) or (keep_numbers and not _LETTER.search(text)):
+        return " ".join(short_words(text))
     text = " ".join(words(_DATE.sub("0", text.lower())))
     if len(text) >= TOKEN_LENGTH:
         text = _TOKEN.sub("0", text)
