@@ -11,6 +11,7 @@ from tests.test_store_support import MINHASH, query, record, words_of
 from websegment_scrapy.dedup.decision import Decision
 from websegment_scrapy.dedup.plain import PlainHtml, share_told
 from websegment_scrapy.dedup.steady import steady_hash_of
+from websegment_scrapy.page.words import words
 from websegment_scrapy.store import PageRecord, Store
 from websegment_scrapy.store.integrity import integrity
 from websegment_scrapy.store.lifecycle import forget
@@ -26,7 +27,7 @@ LOOK = Look(etag='"1"', last_modified="yesterday", plain_hash=HASH, leads_on=Fal
 
 
 def visit(store: Store, text: str, url: str = URL, **more: Any) -> Decision:
-    return store.decide(record(url, text, steady_hash=steady_hash_of(text), **more))
+    return store.decide(record(url, text, steady_hash=steady_hash_of(words(text)), **more))
 
 
 def unlooked(url: str = URL) -> PageRecord:

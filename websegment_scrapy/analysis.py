@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from websegment_scrapy.config import Config
 from websegment_scrapy.dedup.fingerprint import fingerprint_of
-from websegment_scrapy.dedup.signature import RECIPES, content_hash_of, signature_of
+from websegment_scrapy.dedup.signature import RECIPES, hash_words, sign_words
 from websegment_scrapy.dedup.steady import steady_hash_of
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.findings import Findings, Report
 from websegment_scrapy.judging import LARGEST, judge_page, model_name, read_document
 from websegment_scrapy.page.capture import Captured
-from websegment_scrapy.page.words import words_by_node
+from websegment_scrapy.page.words import words, words_by_node
 from websegment_scrapy.page_types.model import shipped_type_model
 from websegment_scrapy.page_types.terms import page_terms
 from websegment_scrapy.segment.registry import get_engine
@@ -188,7 +188,7 @@ def analyze(
         parts=parts,
     )
     tree, templates = page.tree, page.templates
-    words = page.words or words_by_node(tree)
+    node_words = page.words or words_by_node(tree)
     dossier = None
     if page.hashed is None:
         text = alone = kept_text(tree, templates)
@@ -197,10 +197,12 @@ def analyze(
         dossier = dossier_of(tree, templates, outline_of(tree, page.hashed))
         text, alone = dossier.text(site), dossier.text(None)
         told = dossier.told
-    found = signature_of(text, RECIPES[signature])
+    text_words = words(text)
+    alone_words = text_words if alone == text else words(alone)
+    found = sign_words(text_words, RECIPES[signature])
     kind = None
     if templates.kept.any() or told:
-        terms = page_terms(tree, words, templates.kept, url)
+        terms = page_terms(tree, node_words, templates.kept, url)
         kind = shipped_type_model().classify(terms)
     return AnalyzedPage(
         url=url,
@@ -210,19 +212,19 @@ def analyze(
         rendered=tree.layout == "rendered",
         main_text=text,
         words=found.words,
-        page_words=page_words(tree, words) + (0 if len(templates.main) else found.words),
+        page_words=page_words(tree, node_words) + (0 if len(templates.main) else found.words),
         segments=page.segments,
         groups=page.groups,
         signature=found,
-        page_hash=found.content_hash if alone == text else content_hash_of(alone),
-        fingerprint=fingerprint_of(tree, templates.main, told, words).to_bytes(),
+        page_hash=found.content_hash if alone == text else hash_words(alone_words),
+        fingerprint=fingerprint_of(tree, templates.main, told, node_words).to_bytes(),
         parts=describe_parts(tree, page.hashed) if parts else None,
         dossier=dossier.to_bytes() if parts and dossier is not None else None,
         document_hash=document_hash(html),
         page_type=kind.name if kind else None,
         page_type_probability=kind.probability if kind else None,
         main_text_score=templates.score,
-        steady_hash=steady_hash_of(alone),
+        steady_hash=steady_hash_of(alone_words),
         tree=tree,
         labels=page.labels,
         templates=None if main_text == LARGEST else templates,
@@ -257,10 +259,11 @@ def judge_again(
             found.append(None)
             continue
         texts = {dossier.text(site) for site in sites}
-        if len(texts) == 1 and content_hash_of(*texts) == known:
+        split = [(text, words(text)) for text in texts]
+        if len(texts) == 1 and hash_words(split[0][1]) == known:
             found.append(None)
             continue
-        signed = [(text, signature_of(text, RECIPES[signature])) for text in texts]
+        signed = [(text, sign_words(own, RECIPES[signature])) for text, own in split]
         found.append(max(signed, key=lambda each: (each[1].words, each[1].content_hash)))
     return found
 

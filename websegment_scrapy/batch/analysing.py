@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from websegment_scrapy.archives.reading import read_records
+from websegment_scrapy.batch.looking import look
 from websegment_scrapy.batch.rows import ANALYSED, parquet, row_of, write_rows
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.tasks import report_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -161,7 +161,7 @@ def submit(pool: AnalysisPool, options: Options) -> Callable[[Record], Future[An
 
     def analyse(record: Record) -> Future[Any]:
         return pool.submit(
-            report_on,
+            look,
             record.body,
             segments=options.segments,
             url=record.url,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.batch.folder import BatchError
+from websegment_scrapy.batch.looking import SEPARATOR
 from websegment_scrapy.batch.rows import parquet, schema
 from websegment_scrapy.store.templates import COUNT_ALL, FORGET_EVERY, FORGET_SHARE
 from websegment_scrapy.template.sitelevel import SiteVerdict, needed_pages, site_verdict
@@ -55,7 +56,8 @@ WITH pages AS (
     JOIN counted ON rows.host = counted.host AND rows.url_key = counted.url_key
                 AND rows.parts[1] = counted.whole
 ), each AS (
-    SELECT host, pages AS site_pages, unnest(parts) AS part, unnest(samples) AS sample
+    SELECT host, pages AS site_pages, unnest(parts) AS part,
+           unnest(string_split(samples, chr({ord(SEPARATOR)}))) AS sample
     FROM found WHERE place = 1
 )
 SELECT host, site_pages, part, count(*) AS pages, min(sample) AS sample

@@ -38,8 +38,9 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "Signature",
-    "content_hash_of",
+    "hash_words",
     "minhash_values",
+    "sign_words",
     "signature_of",
     "similarities",
     "similarity",
@@ -210,22 +211,22 @@ class Signature:
 
 def signature_of(text: str, recipe: Recipe) -> Signature:
     """Make the signature of a text."""
-    found = words(text)
+    return sign_words(words(text), recipe)
+
+
+def sign_words(found: Sequence[str], recipe: Recipe) -> Signature:
+    """Make the signature of a text that has these words."""
     shingles = shingle_hashes(found, recipe.width)
     values: NDArray[Any]
     if recipe.kind == "shingles":
         values = shingles[: recipe.size].copy()
     else:
         values = minhash_values(shingles, recipe)
-    return Signature(recipe, values, len(found), _hash_words(found))
+    return Signature(recipe, values, len(found), hash_words(found))
 
 
-def content_hash_of(text: str) -> bytes:
-    """Return the ``content_hash`` that the signature of a text has."""
-    return _hash_words(words(text))
-
-
-def _hash_words(found: Sequence[str]) -> bytes:
+def hash_words(found: Sequence[str]) -> bytes:
+    """Return the ``content_hash`` of a text that has these words."""
     joined = " ".join(found).encode("utf-8", "surrogatepass")
     return blake2b(joined, digest_size=16).digest()
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from websegment_scrapy.page.words import words
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,16 +51,19 @@ def steady_words(found: Sequence[str]) -> list[str]:
     >>> steady_words("on monday 3 march 2026 a march wind sold 12 hats".split())
     ['on', 'a', 'march', 'wind', 'sold', 'hats']
     """
-    left_out = [any(map(str.isdigit, word)) for word in found]
-    for order in (range(1, len(found)), range(len(found) - 2, -1, -1)):
-        step = order.step
-        for place in order:
-            if left_out[place - step] and found[place] in NAMES:
+    # Most words are of letters only, which one look tells.
+    left_out = [not word.isalpha() and any(map(str.isdigit, word)) for word in found]
+    figures = [place for place, is_out in enumerate(left_out) if is_out]
+    for step in (1, -1):
+        for figure in figures:
+            place = figure + step
+            while 0 <= place < len(found) and not left_out[place] and found[place] in NAMES:
                 left_out[place] = True
+                place += step
     return [word for word, is_out in zip(found, left_out, strict=True) if not is_out]
 
 
-def steady_hash_of(text: str) -> bytes:
-    """Return 16 bytes that are equal for texts with the same words but for figures and dates."""
-    joined = " ".join(steady_words(words(text))).encode("utf-8", "surrogatepass")
+def steady_hash_of(found: Sequence[str]) -> bytes:
+    """Return 16 bytes that are equal for words that are the same but for figures and dates."""
+    joined = " ".join(steady_words(found)).encode("utf-8", "surrogatepass")
     return blake2b(joined, digest_size=16).digest()

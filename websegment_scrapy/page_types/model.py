@@ -10,6 +10,7 @@ each type against the rest gives its margin, a sigmoid for each type makes it a 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ __all__ = ["PageType", "PageTypeModel", "shipped_type_model"]
 MODEL_VERSION = 1
 DIGITS = 3
 """Of the probabilities that are told: more say nothing."""
+
+_NONE: Counter[str] = Counter()
 
 FORMAT = ModelFormat("types", {"version": MODEL_VERSION, "terms_version": TERMS_VERSION})
 
@@ -82,15 +85,15 @@ class PageTypeModel:
 
     def margins(self, terms: PageTerms) -> NDArray[np.float64]:
         """Return the margin of each type."""
-        found, counts, groups = [], [], []
+        found: list[int] = []
+        counts: list[int] = []
+        groups: list[int] = []
         for position, known in self.columns.items():
-            group = GROUPS.get(position, 0)
-            for term, number in terms.get(position, {}).items():
-                column = known.get(term)
-                if column is not None:
-                    found.append(column)
-                    counts.append(number)
-                    groups.append(group)
+            there = terms.get(position, _NONE)
+            common = there.keys() & known.keys()
+            found += [known[term] for term in common]
+            counts += [there[term] for term in common]
+            groups += [GROUPS.get(position, 0)] * len(common)
         if not found:
             return self.bias
         # In the order of the columns: sums of the same numbers are the same in any process.

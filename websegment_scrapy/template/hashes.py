@@ -84,6 +84,9 @@ TRANSPARENT = frozenset(
 )
 """Inline elements: their content counts as if it stood in the block around them."""
 
+_UNCOUNTED = ("never_shown", "replaced")
+"""Elements that count nothing in others, and those in which nothing counts."""
+
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 _BASE = 0x9E37_79B9_7F4A_7C15  # odd; the polynomial that puts the parts of a node in order
 _MIX = 0xBF58_476D_1CE4_E5B9  # splitmix64
@@ -96,7 +99,8 @@ class HashedNodes:
     Attributes
     ----------
     hashes
-        One for each node.
+        One for each node; one that says nothing for inline elements but links, which are seen
+        through.
     letters
         Letters of each node's text, itself and below.
     part
@@ -133,58 +137,55 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     """Hash all nodes in one pass from the last to the first: children before their parents.
 
     A node's value is the polynomial Σ h_i·B^(n-i) over the hashes h_i of what it holds, modulo
-    2^64. Polynomials of adjacent pieces join by one multiplication, so an inline element hands its
-    pieces to its block at no cost.
+    2^64. Polynomials of adjacent pieces join by one multiplication, so a link hands its pieces to
+    its block at no cost; other inline elements are not even looked at.
     """
     count = len(tree)
     parent, tags, visible = tree.parent.tolist(), tree.tag.tolist(), tree.visible.tolist()
     kinds = [_tag_kind(name) for name in tree.tags]
-    context = _contexts(parent, tags, [kind.transparent for kind in kinds])
-    value, power, pieces = [0] * count, [1] * count, [0] * count
-    letters, hashes, part = [0] * count, [0] * count, [False] * count
+    holders, context = _holders(parent, tags, visible, kinds)
+    value, power, pieces, letters = [0] * count, [1] * count, [0] * count, [0] * count
+    hashes = np.array([kind.empty for kind in kinds], dtype=np.uint64)[tree.tag].tolist()
+    part = [False] * count
     link = tree.link.tolist()
     start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
     for node in range(count - 1, -1, -1):
-        kind, above = kinds[tags[node]], parent[node]
+        kind = kinds[tags[node]]
         if kind.name == TEXT:
             around = context[node]
             block = kinds[around].name if around >= 0 else ""
             first, last = start[node], end[node]
-            if last - first <= CACHED_LENGTH:
-                code, size = _hash_short(block, text[first:last])
-            else:
-                code, size = _hash_words(block, text[first:last])
+            hashed = _hash_short if last - first <= CACHED_LENGTH else _hash_words
+            code, size = hashed(block, text[first:last])
+            hashes[node] = code
             if not code:
                 continue
-            hashes[node], letters[node] = code, size
+            letters[node] = size
             part[node] = size >= MIN_LETTERS
-            factor, number = _BASE, 1
+            number, factor = 1, _BASE
         else:
             number = pieces[node]
-            if not number and kind.name == "a" and link[node] >= 0:
-                address = normal_link(tree.links[link[node]])
-                if address:
-                    value[node], power[node] = _hash_text("href=", address), _BASE
-                    pieces[node], letters[node] = 1, LINK_LETTERS
-                    number = 1
             if not number:
-                hashes[node] = kind.empty
-                continue
-            size, polynomial = letters[node], value[node]
-            code = hashes[node] = _hash_element(polynomial, kind.code, size)
+                if kind.name != "a" or link[node] < 0:
+                    continue
+                address = normal_link(tree.links[link[node]])
+                if not address:
+                    continue
+                value[node], power[node] = _hash_text("href=", address), _BASE
+                number, letters[node] = 1, LINK_LETTERS
+            size, code = letters[node], value[node]
             if kind.transparent:
-                code, factor = polynomial, power[node]
+                hashes[node], factor = _hash_element(code, kind.code, size), power[node]
             else:
+                code = hashes[node] = _hash_element(code, kind.code, size)
                 part[node] = number > 1 and size >= MIN_LETTERS
-                factor, number = _BASE, 1
-        if above < 0 or kind.never_shown or kinds[tags[above]].replaced:
-            continue
-        if visible[above] and not visible[node]:
-            continue
-        pieces[above] += number
-        value[above] = (code * power[above] + value[above]) & _MASK
-        power[above] = (power[above] * factor) & _MASK
-        letters[above] += size
+                number, factor = 1, _BASE
+        holder = holders[node]
+        if holder >= 0:
+            pieces[holder] += number
+            value[holder] = (code * power[holder] + value[holder]) & _MASK
+            power[holder] = (power[holder] * factor) & _MASK
+            letters[holder] += size
     return HashedNodes(
         np.array(hashes, dtype=np.uint64),
         np.array(letters, dtype=np.int64),
@@ -248,14 +249,27 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     return tuple(samples)
 
 
-def _contexts(parent: list[int], tags: list[int], transparent: list[bool]) -> list[int]:
-    """Return for each node the tag of the nearest ancestor that is a block; -1 without one."""
-    context = [-1] * len(parent)
+def _holders(
+    parent: list[int], tags: list[int], visible: list[bool], kinds: list[_TagKind]
+) -> tuple[list[int], list[int]]:
+    """Return for each node what its hash goes into, and the tag of the block it stands in.
+
+    The first is the nearest ancestor that is no inline element, or is a link: -1 for what counts
+    nothing there. The second is a tag of the nearest ancestor that is a block, -1 without one.
+    """
+    transparent = [kind.transparent for kind in kinds]
+    passing = [kind.transparent and kind.name != "a" for kind in kinds]
+    never_shown, replaced = ([getattr(kind, name) for kind in kinds] for name in _UNCOUNTED)
+    holders, context = [-1] * len(parent), [-1] * len(parent)
     for node, above in enumerate(parent):
-        if above >= 0:
-            tag = tags[above]
-            context[node] = context[above] if transparent[tag] else tag
-    return context
+        if above < 0:
+            continue
+        tag = tags[above]
+        context[node] = context[above] if transparent[tag] else tag
+        if never_shown[tags[node]] or replaced[tag] or (visible[above] and not visible[node]):
+            continue
+        holders[node] = holders[above] if passing[tag] else above
+    return holders, context
 
 
 def _hash_words(context: str, text: str) -> tuple[int, int]:
