@@ -149,16 +149,19 @@ def _tag_terms(tree: PageTree, first: int, last: int) -> PageTerms:
 
 def _name_terms(tree: PageTree, first: int, last: int) -> PageTerms:
     """Count the words of the names of elements; an element counts once for each."""
-    named: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    for node, name in tree.names.items():
-        named[not first <= node <= last][name] += 1
+    within = {node: name for node, name in tree.names.items() if first <= node <= last}
+    inside = Counter(within.values())
+    outside = Counter(tree.names.values())
+    outside.subtract(inside)
     found: PageTerms = {}
-    for position, names in zip(("name inside", "name outside"), named, strict=True):
-        terms = found[position] = Counter()
+    for position, names in (("name inside", inside), ("name outside", outside)):
+        terms: dict[str, int] = {}
         for name, number in names.items():
-            split = _split_name if len(name) <= CACHED_NAME else _split_name.__wrapped__
-            for word in split(name):
-                terms[word] += number
+            if number:
+                split = _split_name if len(name) <= CACHED_NAME else _split_name.__wrapped__
+                for word in split(name):
+                    terms[word] = terms.get(word, 0) + number
+        found[position] = Counter(terms)
     return found
 
 

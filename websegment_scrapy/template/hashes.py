@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,9 +85,6 @@ TRANSPARENT = frozenset(
 )
 """Inline elements: their content counts as if it stood in the block around them."""
 
-_UNCOUNTED = ("never_shown", "replaced")
-"""Elements that count nothing in others, and those in which nothing counts."""
-
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 _BASE = 0x9E37_79B9_7F4A_7C15  # odd; the polynomial that puts the parts of a node in order
 _MIX = 0xBF58_476D_1CE4_E5B9  # splitmix64
@@ -138,19 +136,21 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
 
     A node's value is the polynomial Σ h_i·B^(n-i) over the hashes h_i of what it holds, modulo
     2^64. Polynomials of adjacent pieces join by one multiplication, so a link hands its pieces to
-    its block at no cost; other inline elements are not even looked at.
+    its block at no cost; other inline elements are not looked at.
     """
     count = len(tree)
-    parent, tags, visible = tree.parent.tolist(), tree.tag.tolist(), tree.visible.tolist()
+    tags = tree.tag.tolist()
     kinds = [_tag_kind(name) for name in tree.tags]
-    holders, context = _holders(parent, tags, visible, kinds)
-    value, power, pieces, letters = [0] * count, [1] * count, [0] * count, [0] * count
+    holders, context = _holders(tree, kinds)
+    value, pieces, letters = [0] * count, [0] * count, [0] * count
+    powers = _POWERS if count < len(_POWERS) else _powers(count)
     hashes = np.array([kind.empty for kind in kinds], dtype=np.uint64)[tree.tag].tolist()
     part = [False] * count
     link = tree.link.tolist()
     start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
     for node in range(count - 1, -1, -1):
         kind = kinds[tags[node]]
+        number = 1
         if kind.name == TEXT:
             around = context[node]
             block = kinds[around].name if around >= 0 else ""
@@ -162,35 +162,44 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
                 continue
             letters[node] = size
             part[node] = size >= MIN_LETTERS
-            number, factor = 1, _BASE
         else:
-            number = pieces[node]
-            if not number:
+            inside = pieces[node]
+            if inside:
+                code, size = value[node], letters[node]
+            else:
                 if kind.name != "a" or link[node] < 0:
                     continue
                 address = normal_link(tree.links[link[node]])
                 if not address:
                     continue
-                value[node], power[node] = _hash_text("href=", address), _BASE
-                number, letters[node] = 1, LINK_LETTERS
-            size, code = letters[node], value[node]
+                code, size, inside = _hash_text("href=", address), LINK_LETTERS, 1
+                letters[node] = size
+            hashes[node] = _hash_element(code, kind.code, size)
             if kind.transparent:
-                hashes[node], factor = _hash_element(code, kind.code, size), power[node]
+                number = inside
             else:
-                code = hashes[node] = _hash_element(code, kind.code, size)
-                part[node] = number > 1 and size >= MIN_LETTERS
-                number, factor = 1, _BASE
+                code = hashes[node]
+                part[node] = inside > 1 and size >= MIN_LETTERS
         holder = holders[node]
         if holder >= 0:
-            pieces[holder] += number
-            value[holder] = (code * power[holder] + value[holder]) & _MASK
-            power[holder] = (power[holder] * factor) & _MASK
+            before = pieces[holder]
+            value[holder] = (code * powers[before] + value[holder]) & _MASK
+            pieces[holder] = before + number
             letters[holder] += size
     return HashedNodes(
         np.array(hashes, dtype=np.uint64),
         np.array(letters, dtype=np.int64),
         np.array(part, dtype=bool),
     )
+
+
+def _powers(count: int) -> list[int]:
+    """Return the powers 0, 1, … ``count`` of the base."""
+    return list(accumulate(range(count), lambda power, _: (power * _BASE) & _MASK, initial=1))
+
+
+_POWERS = _powers(4096)
+"""As many as all but the largest pages need."""
 
 
 def _hash_element(polynomial: int, name: int, letters: int) -> int:
@@ -227,7 +236,7 @@ def describe_parts(
 def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str, ...]:
     """Return nodes' blocks and the beginning of their texts, as people recognise them."""
     texts = np.flatnonzero((hashed.letters > 0) & tree.is_text)
-    beginnings = [text[: SAMPLE_LENGTH + 1] for text in tree.texts_of(texts)]
+    beginnings = [" ".join(text[: SAMPLE_LENGTH + 1].split()) for text in tree.texts_of(texts)]
     visible = tree.visible[texts].tolist()
     first = np.searchsorted(texts, nodes).tolist()
     last = np.searchsorted(texts, tree.end[nodes]).tolist()
@@ -237,11 +246,15 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     for node, low, high, shown_here in zip(
         nodes, first, last, tree.visible[nodes].tolist(), strict=True
     ):
-        # A hidden text in a shown block is no part of it.
-        among = range(low, min(high, low + SAMPLE_TEXTS))
-        pieces = " ".join([beginnings[k] for k in among if visible[k] == shown_here])
-        shown = " ".join(pieces.split())
-        shown = shown if len(shown) <= SAMPLE_LENGTH else shown[: SAMPLE_LENGTH - 1] + "…"
+        if high == low + 1:
+            shown = beginnings[low] if visible[low] == shown_here else ""
+        else:
+            # A hidden text in a shown block is no part of it.
+            among = range(low, min(high, low + SAMPLE_TEXTS))
+            pieces = [beginnings[k] for k in among if visible[k] == shown_here]
+            shown = " ".join(filter(None, pieces))
+        if len(shown) > SAMPLE_LENGTH:
+            shown = shown[: SAMPLE_LENGTH - 1] + "…"
         above = node
         while inline[tags[above]]:
             above = parent[above]
@@ -249,26 +262,29 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     return tuple(samples)
 
 
-def _holders(
-    parent: list[int], tags: list[int], visible: list[bool], kinds: list[_TagKind]
-) -> tuple[list[int], list[int]]:
+def _holders(tree: PageTree, kinds: list[_TagKind]) -> tuple[list[int], list[int]]:
     """Return for each node what its hash goes into, and the tag of the block it stands in.
 
     The first is the nearest ancestor that is no inline element, or is a link: -1 for what counts
-    nothing there. The second is a tag of the nearest ancestor that is a block, -1 without one.
+    nothing there. The second is the tag of the nearest ancestor that is a block, -1 without one.
     """
-    transparent = [kind.transparent for kind in kinds]
-    passing = [kind.transparent and kind.name != "a" for kind in kinds]
-    never_shown, replaced = ([getattr(kind, name) for kind in kinds] for name in _UNCOUNTED)
-    holders, context = [-1] * len(parent), [-1] * len(parent)
-    for node, above in enumerate(parent):
-        if above < 0:
-            continue
-        tag = tags[above]
-        context[node] = context[above] if transparent[tag] else tag
-        if never_shown[tags[node]] or replaced[tag] or (visible[above] and not visible[node]):
-            continue
-        holders[node] = holders[above] if passing[tag] else above
+    if not len(tree):
+        return [], []
+    tag, parent = tree.tag, tree.parent
+    transparent = np.array([kind.transparent for kind in kinds], dtype=bool)
+    passing = transparent & (np.array([kind.name for kind in kinds]) != "a")
+    never_shown = np.array([kind.never_shown for kind in kinds], dtype=bool)
+    replaced = np.array([kind.replaced for kind in kinds], dtype=bool)
+    around = tag[parent]  # of the root's none is used
+    counts = ~never_shown[tag] & ~replaced[around] & (tree.visible | ~tree.visible[parent])
+    counts &= parent >= 0
+    holders = np.where(counts, parent, -1).tolist()
+    above = parent.tolist()
+    for node in np.flatnonzero(counts & passing[around]).tolist():
+        holders[node] = holders[above[node]]
+    context = np.where(parent >= 0, around, -1).tolist()
+    for node in np.flatnonzero(transparent[around] & (parent >= 0)).tolist():
+        context[node] = context[above[node]]
     return holders, context
 
 
