@@ -97,8 +97,7 @@ class HashedNodes:
     Attributes
     ----------
     hashes
-        One for each node; one that says nothing for inline elements but links, which are seen
-        through.
+        One for each node.
     letters
         Letters of each node's text, itself and below.
     part
@@ -135,8 +134,8 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     """Hash all nodes in one pass from the last to the first: children before their parents.
 
     A node's value is the polynomial Σ h_i·B^(n-i) over the hashes h_i of what it holds, modulo
-    2^64. Polynomials of adjacent pieces join by one multiplication, so a link hands its pieces to
-    its block at no cost; other inline elements are not looked at.
+    2^64. Polynomials of adjacent pieces join by one multiplication, so an inline element hands its
+    pieces to its block at no cost.
     """
     count = len(tree)
     tags = tree.tag.tolist()
@@ -265,27 +264,22 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
 def _holders(tree: PageTree, kinds: list[_TagKind]) -> tuple[list[int], list[int]]:
     """Return for each node what its hash goes into, and the tag of the block it stands in.
 
-    The first is the nearest ancestor that is no inline element, or is a link: -1 for what counts
-    nothing there. The second is the tag of the nearest ancestor that is a block, -1 without one.
+    The first is its parent, or -1 where it counts nothing there. The second is the tag of the
+    nearest ancestor that is a block, -1 without one.
     """
     if not len(tree):
         return [], []
     tag, parent = tree.tag, tree.parent
-    transparent = np.array([kind.transparent for kind in kinds], dtype=bool)
-    passing = transparent & (np.array([kind.name for kind in kinds]) != "a")
     never_shown = np.array([kind.never_shown for kind in kinds], dtype=bool)
     replaced = np.array([kind.replaced for kind in kinds], dtype=bool)
-    around = tag[parent]  # of the root's none is used
+    transparent = np.array([kind.transparent for kind in kinds], dtype=bool)
+    below, around = parent >= 0, tag[parent]  # of the root's none is used
     counts = ~never_shown[tag] & ~replaced[around] & (tree.visible | ~tree.visible[parent])
-    counts &= parent >= 0
-    holders = np.where(counts, parent, -1).tolist()
+    context = np.where(below, around, -1).tolist()
     above = parent.tolist()
-    for node in np.flatnonzero(counts & passing[around]).tolist():
-        holders[node] = holders[above[node]]
-    context = np.where(parent >= 0, around, -1).tolist()
-    for node in np.flatnonzero(transparent[around] & (parent >= 0)).tolist():
+    for node in np.flatnonzero(transparent[around] & below).tolist():
         context[node] = context[above[node]]
-    return holders, context
+    return np.where(counts & below, parent, -1).tolist(), context
 
 
 def _hash_words(context: str, text: str) -> tuple[int, int]:
