@@ -59,7 +59,7 @@ def look(body: bytes, **options: Any) -> Looked | OtherFormat:
     report = report_on(body, **options)
     if isinstance(report, OtherFormat):
         return report
-    columns = {
+    columns: dict[str, Any] = {
         "title": report.title,
         "page_type": report.page_type,
         "page_type_probability": report.page_type_probability,

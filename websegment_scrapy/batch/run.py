@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_batch", "summarise"]
 
-WINDOW = 4
-"""Pages for each worker that are under way or waiting."""
+WINDOW = 16
+"""Pages for each worker that are under way or waiting: work for the time that it takes to write a
+shard."""
 
 
 def run_batch(

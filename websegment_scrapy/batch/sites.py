@@ -32,6 +32,9 @@ __all__ = ["Verdicts", "connect", "copy_rows", "count_sites"]
 ROWS = 100_000
 """Rows in one group of a Parquet file, and in memory at once."""
 
+REMEMBERED = 10_000
+"""Sites whose verdicts are kept in memory: the next shard is likely to have the same ones."""
+
 _SITES = f"""
 WITH pages AS (
     SELECT host, parts[1] AS whole, min(url_key) AS url_key
@@ -153,6 +156,7 @@ class Verdicts:
         self._folder = folder
         self._options = options
         self._connection = connect(folder, limits)
+        self._known: dict[str, tuple[int, SiteVerdict | None]] = {}
 
     def __enter__(self) -> Verdicts:
         return self
@@ -162,6 +166,14 @@ class Verdicts:
 
     def of(self, hosts: Sequence[str]) -> dict[str, tuple[int, SiteVerdict | None]]:
         """Return for hosts how many of their pages were counted, and the verdict on them."""
+        if len(self._known) + len(hosts) > REMEMBERED:
+            self._known = {}
+        asked = [host for host in hosts if host not in self._known]
+        if asked:
+            self._known |= dict.fromkeys(asked, (0, None)) | self._read(asked)
+        return {host: self._known[host] for host in hosts}
+
+    def _read(self, hosts: Sequence[str]) -> dict[str, tuple[int, SiteVerdict | None]]:
         options = self._options
         found: dict[str, tuple[int, SiteVerdict | None]] = {}
         for host, pages, parts, counts in self._counts(hosts):
