@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tasks": {"exceptions", "page", "template", "dedup", "findings", "analysis", "extraction"},
     "store": {"exceptions", "template", "dedup"},
     "batch": {
-        "exceptions", "config", "page", "template", "dedup", "archives", "findings", "pool",
+        "exceptions", "config", "page", "template", "dedup", "archives", "pool",
         "tasks", "store",
     },
     "cluster": {"exceptions", "page", "dedup", "archives", "pool", "batch"},

@@ -70,7 +70,7 @@ CASES: dict[str, Case] = {
     "dedup.plain._ESCAPED": case("\\u", "\\u00", "\\u0041", "\\", how="sub"),
     "dedup.plain._ESCAPE": case("\\", "\\n", "\\a", how="sub"),
     "dedup.plain._TAG": case("<", "<a", ">", ("<", "a", ""), how="sub"),
-    "dedup.passages._TOKEN": case("a", " ", "a ", ("a", " ", ""), how="finditer"),
+    "dedup.passages._TOKEN": case("a", " ", "a ", ("a", " ", ""), how="findall"),
     "measure.metrics._WORD": case(*WORDS, how="findall"),
     "text.markdown._FENCE": case("`", "` ", "``", how="findall"),
     "text.markdown._MEANS_SOMETHING": case(
@@ -126,7 +126,7 @@ CASES: dict[str, Case] = {
     "page.markup._REST_OF_TAG": case(
         "a", "'", '"', "'\"", "='x' ", ("'", "a", ""), ("", "a", ">"), how="match"
     ),
-    "page.markup._START": case("<", "<a", "<!", "<!-", ("<", "a", ""), "</", how="finditer"),
+    "page.markup._START": case("<", "<a", "<!", "<!-", ("<", "a", ""), "</", how="findall"),
     "page.markup._TOO_MANY": case(
         ("<a ", "b ", ""), ("<a ", "b='", ""), ("<a ", "= ", ""), ("<a ", "b=c/", ""),
         ("<a b", " ", ""), ("<a", "/", ""), ("<a ", "b = ", ""), how="match",
@@ -194,6 +194,7 @@ CASES: dict[str, Case] = {
     "template.normalise._TOKEN": case(
         "a", "1", "a1", "a ", "a1 ", ("", "a", "1"), ("", "a", "-"), "_", ("", "a", " 1"), how="sub"
     ),
+    "template.normalise._YEAR": case(" 2019", " 201", " ", "2", how="findall"),
 }  # fmt: skip
 
 MADE_WHEN_USED = {

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from websegment_scrapy.page.build import build_tree
 from websegment_scrapy.page.reading import Reader
 from websegment_scrapy.page.tree import PageTree
+from websegment_scrapy.template import normalise
 from websegment_scrapy.template.hashes import (
     MAX_PARTS,
     TRANSPARENT,
@@ -276,6 +277,16 @@ def test_other_scripts_count_their_words() -> None:
 )
 def test_dates_numbers_and_tokens_are_masked(text: str, normal: str) -> None:
     assert normal_text(text) == normal
+
+
+PIECES = st.sampled_from(
+    "mar|march|12|12th|3.|de |,|. |, | |2019| 2019|20190|x|ordentlichster|٣|tue".split("|")
+)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_dates_before_years_are_all_dates(text: str) -> None:
+    assert normalise._without_dates(text) == normalise._DATE.sub("0", text)
 
 
 def test_figures_in_cells_are_kept() -> None:

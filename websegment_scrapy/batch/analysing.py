@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from websegment_scrapy.archives.reading import read_records
+from websegment_scrapy.batch.looking import look
 from websegment_scrapy.batch.rows import ANALYSED, parquet, row_of, write_rows
 from websegment_scrapy.exceptions import AnalysisError
-from websegment_scrapy.tasks import report_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from websegment_scrapy.batch.options import Options
     from websegment_scrapy.pool import AnalysisPool
 
+    _Waiting = tuple[Record, Future[Any] | None, int]
+    """A record, what is found of it, and how many bytes its page has."""
+
 __all__ = ["Shards", "is_full", "submit", "write_shard"]
 
 RECORDS_PER_PAGE = 20
@@ -33,6 +36,9 @@ RECORDS_PER_PAGE = 20
 
 _NEXT = b"next"
 """Key of the metadata: number and offset of the record that the next shard begins with, or none."""
+
+BYTES_AHEAD = 64 * 2**20
+"""Of pages that are under way or waiting; one alone may have as many."""
 
 Place = tuple[int, int]
 
@@ -117,22 +123,28 @@ class Shards:
 
     def _in_order(self, events: Iterable[Record | _Close]) -> Iterator[dict[str, Any] | _Close]:
         """Have pages analysed, some at a time, and yield the rows of all records in their order."""
-        waiting: deque[tuple[Record, Future[Any] | None] | _Close] = deque()
+        waiting: deque[_Waiting | _Close] = deque()
+        ahead = 0
         for event in events:
             if isinstance(event, _Close):
                 waiting.append(event)
             else:
                 future = self._submit(event) if event.is_page else None
-                waiting.append((replace(event, body=b""), future))
-            while len(waiting) > self._window or (waiting and _is_ready(waiting[0])):
-                yield self._row(waiting.popleft())
+                waiting.append((replace(event, body=b""), future, len(event.body)))
+                ahead += len(event.body)
+            while waiting and (
+                len(waiting) > self._window or ahead > BYTES_AHEAD or _is_ready(waiting[0])
+            ):
+                first = waiting.popleft()
+                ahead -= 0 if isinstance(first, _Close) else first[2]
+                yield self._row(first)
         while waiting:
             yield self._row(waiting.popleft())
 
-    def _row(self, each: tuple[Record, Future[Any] | None] | _Close) -> dict[str, Any] | _Close:
+    def _row(self, each: _Waiting | _Close) -> dict[str, Any] | _Close:
         if isinstance(each, _Close):
             return each
-        record, future = each
+        record, future, _ = each
         found = None
         if future is not None:
             try:
@@ -161,7 +173,7 @@ def submit(pool: AnalysisPool, options: Options) -> Callable[[Record], Future[An
 
     def analyse(record: Record) -> Future[Any]:
         return pool.submit(
-            report_on,
+            look,
             record.body,
             segments=options.segments,
             url=record.url,
@@ -175,7 +187,7 @@ def submit(pool: AnalysisPool, options: Options) -> Callable[[Record], Future[An
     return analyse
 
 
-def _is_ready(each: tuple[Record, Future[Any] | None] | _Close) -> bool:
+def _is_ready(each: _Waiting | _Close) -> bool:
     return isinstance(each, _Close) or each[1] is None or each[1].done()
 
 

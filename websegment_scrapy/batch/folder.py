@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchError", "Folder"]
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever what is written means something else."""
 
 MANIFEST, SUMMARY = "batch.json", "summary.json"

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from websegment_scrapy.archives.reading import Record
+    from websegment_scrapy.batch.looking import Looked, Signed
     from websegment_scrapy.batch.options import Options
-    from websegment_scrapy.dedup.signature import Signature
-    from websegment_scrapy.findings import Report
 
 __all__ = [
     "ANALYSED",
@@ -27,6 +26,7 @@ __all__ = [
     "schema",
     "signed",
     "write_rows",
+    "write_table",
 ]
 
 OUTCOMES = ("page", "empty", "failed", "skipped")
@@ -66,8 +66,8 @@ PAGES = {
 }
 """The columns of the results and their types."""
 
-ANALYSED = {**PAGES, "parts": "integers", "samples": "strings"}
-"""The same before it is known what sites repeat."""
+ANALYSED = {**PAGES, "parts": "integers", "samples": "string"}
+"""The same before it is known what sites repeat; the samples of the parts are lines of one text."""
 
 
 def parquet() -> Any:
@@ -103,15 +103,23 @@ def write_rows(
     path: Path, rows: list[dict[str, Any]], columns: dict[str, str], metadata: dict[str, str]
 ) -> None:
     """Write rows as one Parquet file: the same rows give the same bytes."""
-    writer = parquet()
     import pyarrow as pa
 
-    table = pa.Table.from_pylist(rows, schema=schema(columns, metadata))
-    writer.write_table(table, path, compression="zstd", use_dictionary=["input", "host"])
+    write_table(path, pa.Table.from_pylist(rows, schema=schema(columns)), metadata)
+
+
+def write_table(path: Path, table: pa.Table, metadata: dict[str, str]) -> None:
+    """Write a table as one Parquet file: the same rows give the same bytes."""
+    parquet().write_table(
+        table.replace_schema_metadata(metadata),
+        path,
+        compression="zstd",
+        use_dictionary=["input", "host"],
+    )
 
 
 def row_of(
-    archive: str, record: Record, found: Report | OtherFormat | Exception | None, options: Options
+    archive: str, record: Record, found: Looked | OtherFormat | Exception | None, options: Options
 ) -> dict[str, Any]:
     """Return the row of a record, with what the analysis found if it was analysed."""
     url = clean(record.url)
@@ -138,37 +146,23 @@ def row_of(
         return row | {"outcome": "failed", "reason": record.error, "detail": detail}
     if found is None or isinstance(found, Exception):
         return row | {"outcome": "failed", "reason": "analysis", "detail": clean(str(found))}
-    row |= {
-        "title": clean(found.title),
-        "page_type": found.page_type,
-        "page_type_probability": found.page_type_probability,
-        "engine": found.engine,
-        "model": found.model,
-        "page_words": found.page_words,
-        "segments": clean(found.segments) if options.segments else None,
-        "page_hash": found.page_hash,
-        "document_hash": found.document_hash,
-        "steady_hash": found.steady_hash,
-        "fingerprint": found.fingerprint,
-        "dossier": found.dossier,
-        **signed(found.main_text, found.signature, options),
-    }
-    if found.parts is not None:
-        row["parts"] = found.parts.hashes.tolist()
-        row["samples"] = [clean(sample) for sample in found.parts.samples]
+    row |= found.columns | signed(found.signed, options)
+    for name in ("title", "segments", "samples"):
+        if row[name] is not None:
+            row[name] = clean(row[name])
     return row
 
 
-def signed(text: str, signature: Signature, options: Options) -> dict[str, Any]:
+def signed(found: Signed, options: Options) -> dict[str, Any]:
     """Return the columns that say what a page's text is."""
-    is_page = signature.words >= options.min_words
-    few = f"{signature.words} words, fewer than the {options.min_words} of min_words"
+    is_page = found.words >= options.min_words
+    few = f"{found.words} words, fewer than the {options.min_words} of min_words"
     return {
-        "main_text": clean(text),
-        "words": signature.words,
-        "content_hash": signature.content_hash,
-        "signature": signature.to_bytes(),
-        "keys": signature.keys(),
+        "main_text": clean(found.main_text),
+        "words": found.words,
+        "content_hash": found.content_hash,
+        "signature": found.signature,
+        "keys": found.keys,
         "outcome": "page" if is_page else "empty",
         "reason": None if is_page else "too few words",
         "detail": None if is_page else few,

@@ -10,7 +10,7 @@ from websegment_scrapy.archives.reading import archives_in
 from websegment_scrapy.batch.analysing import Shards, submit
 from websegment_scrapy.batch.clusters import find_clusters
 from websegment_scrapy.batch.folder import Folder
-from websegment_scrapy.batch.judging import judge_shard
+from websegment_scrapy.batch.judging import judge_shards
 from websegment_scrapy.batch.rows import parquet
 from websegment_scrapy.batch.sites import Verdicts, connect, count_sites
 from websegment_scrapy.exceptions import AnalysisError
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_batch", "summarise"]
 
-WINDOW = 4
-"""Pages for each worker that are under way or waiting."""
+WINDOW = 16
+"""Pages for each worker that are under way or waiting: work for the time that it takes to write a
+shard."""
 
 
 def run_batch(
@@ -126,13 +127,14 @@ def _judge(
 ) -> dict[str, str]:
     """Make the shards of the results; return which could not be made, and why."""
     failures: dict[str, str] = {}
+    missing = (
+        path
+        for path in folder.shards(folder.analysed)
+        if not _is_of(folder.pages / path.name, state)
+    )
     with Verdicts(folder, options, limits) as verdicts:
-        for path in folder.shards(folder.analysed):
-            if _is_of(folder.pages / path.name, state):
-                continue
-            try:
-                judge_shard(folder, path, state, options, verdicts, pool)
-            except (AnalysisError, OSError, ValueError) as error:
+        for path, error in judge_shards(folder, missing, state, options, verdicts, pool):
+            if error is not None:
                 failures[f"pages/{path.name}"] = f"it cannot be made: {error}"
     return failures
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from websegment_scrapy.batch.folder import BatchError
+from websegment_scrapy.batch.looking import SEPARATOR
 from websegment_scrapy.batch.rows import parquet, schema
 from websegment_scrapy.store.templates import COUNT_ALL, FORGET_EVERY, FORGET_SHARE
 from websegment_scrapy.template.sitelevel import SiteVerdict, needed_pages, site_verdict
@@ -30,6 +31,9 @@ __all__ = ["Verdicts", "connect", "copy_rows", "count_sites"]
 
 ROWS = 100_000
 """Rows in one group of a Parquet file, and in memory at once."""
+
+REMEMBERED = 10_000
+"""Sites whose verdicts are kept in memory: the next shard is likely to have the same ones."""
 
 _SITES = f"""
 WITH pages AS (
@@ -55,7 +59,8 @@ WITH pages AS (
     JOIN counted ON rows.host = counted.host AND rows.url_key = counted.url_key
                 AND rows.parts[1] = counted.whole
 ), each AS (
-    SELECT host, pages AS site_pages, unnest(parts) AS part, unnest(samples) AS sample
+    SELECT host, pages AS site_pages, unnest(parts) AS part,
+           unnest(string_split(samples, chr({ord(SEPARATOR)}))) AS sample
     FROM found WHERE place = 1
 )
 SELECT host, site_pages, part, count(*) AS pages, min(sample) AS sample
@@ -151,6 +156,7 @@ class Verdicts:
         self._folder = folder
         self._options = options
         self._connection = connect(folder, limits)
+        self._known: dict[str, tuple[int, SiteVerdict | None]] = {}
 
     def __enter__(self) -> Verdicts:
         return self
@@ -160,6 +166,14 @@ class Verdicts:
 
     def of(self, hosts: Sequence[str]) -> dict[str, tuple[int, SiteVerdict | None]]:
         """Return for hosts how many of their pages were counted, and the verdict on them."""
+        if len(self._known) + len(hosts) > REMEMBERED:
+            self._known = {}
+        asked = [host for host in hosts if host not in self._known]
+        if asked:
+            self._known |= dict.fromkeys(asked, (0, None)) | self._read(asked)
+        return {host: self._known[host] for host in hosts}
+
+    def _read(self, hosts: Sequence[str]) -> dict[str, tuple[int, SiteVerdict | None]]:
         options = self._options
         found: dict[str, tuple[int, SiteVerdict | None]] = {}
         for host, pages, parts, counts in self._counts(hosts):

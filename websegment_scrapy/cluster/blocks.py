@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.archives.reading import Archive, read_records
 from websegment_scrapy.batch.analysing import is_full, submit, write_shard
 from websegment_scrapy.batch.folder import Folder
-from websegment_scrapy.batch.judging import judge_shard
+from websegment_scrapy.batch.judging import judge_shards
 from websegment_scrapy.batch.options import Limits, Options
 from websegment_scrapy.batch.rows import row_of
 from websegment_scrapy.batch.sites import Verdicts, count_sites
@@ -188,8 +188,10 @@ class PageJudgement(PipelineStep):  # type: ignore[misc]
             AnalysisPool(1, timeout=limits.page_timeout, memory=limits.page_memory) as pool,
             Verdicts(folder, self.options, limits) as verdicts,
         ):
-            for path in folder.shards(folder.analysed)[rank::world_size]:
-                judge_shard(folder, path, state, self.options, verdicts, pool)
+            own = folder.shards(folder.analysed)[rank::world_size]
+            for _, error in judge_shards(folder, own, state, self.options, verdicts, pool):
+                if error is not None:
+                    raise error
 
 
 def opened(path: str) -> Folder:

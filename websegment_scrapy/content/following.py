@@ -46,7 +46,9 @@ def without_following(page: BlockFeatures, kept: NDArray[np.bool_]) -> NDArray[n
     titled = inside(headings_of_title(page).astype(np.float64)) > 0
     if titled.sum() != 1 or prose[titled][0] < LEAST_WORDS:
         return kept
-    headed, led = inside(heading * 1.0) > 0, inside((heading & ~page.unlinked) * 1.0) > 0
+    headed, led = (
+        inside(found.astype(np.float64)) > 0 for found in (heading, heading & ~page.unlinked)
+    )
     others = ~titled & headed & ((prose >= LEAST_WORDS) | led)
     left = kept.copy()
     for low, high in zip(begin[others].tolist(), end[others].tolist(), strict=True):

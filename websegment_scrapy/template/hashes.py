@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,60 +138,67 @@ def hash_nodes(tree: PageTree) -> HashedNodes:
     pieces to its block at no cost.
     """
     count = len(tree)
-    parent, tags, visible = tree.parent.tolist(), tree.tag.tolist(), tree.visible.tolist()
+    tags = tree.tag.tolist()
     kinds = [_tag_kind(name) for name in tree.tags]
-    context = _contexts(parent, tags, [kind.transparent for kind in kinds])
-    swallowed = [kind.replaced for kind in kinds]
-    value, power, pieces = [0] * count, [1] * count, [0] * count
-    letters, hashes, part = [0] * count, [0] * count, [False] * count
+    holders, context = _holders(tree, kinds)
+    value, pieces, letters = [0] * count, [0] * count, [0] * count
+    powers = _POWERS if count < len(_POWERS) else _powers(count)
+    hashes = np.array([kind.empty for kind in kinds], dtype=np.uint64)[tree.tag].tolist()
+    part = [False] * count
     link = tree.link.tolist()
     start, end, text = tree.text_start.tolist(), tree.text_end.tolist(), tree.text
     for node in range(count - 1, -1, -1):
-        kind, above = kinds[tags[node]], parent[node]
-        if (first := start[node]) < (last := end[node]):
+        kind = kinds[tags[node]]
+        number = 1
+        if kind.name == TEXT:
             around = context[node]
             block = kinds[around].name if around >= 0 else ""
-            if last - first <= CACHED_LENGTH:
-                code, size = _hash_short(block, text[first:last])
-            else:
-                code, size = _hash_words(block, text[first:last])
+            first, last = start[node], end[node]
+            hashed = _hash_short if last - first <= CACHED_LENGTH else _hash_words
+            code, size = hashed(block, text[first:last])
+            hashes[node] = code
             if not code:
                 continue
-            hashes[node], letters[node] = code, size
+            letters[node] = size
             part[node] = size >= MIN_LETTERS
-            factor, number = _BASE, 1
         else:
-            number = pieces[node]
-            if not number and link[node] >= 0 and kind.name == "a":
-                address = normal_link(tree.links[link[node]])
-                if address:
-                    value[node], power[node] = _hash_text("href=", address), _BASE
-                    pieces[node], letters[node] = 1, LINK_LETTERS
-                    number = 1
-            if not number:
-                hashes[node] = kind.empty
-                continue
-            size, polynomial = letters[node], value[node]
-            code = hashes[node] = _hash_element(polynomial, kind.code, size)
-            if kind.transparent:
-                code, factor = polynomial, power[node]
+            inside = pieces[node]
+            if inside:
+                code, size = value[node], letters[node]
             else:
-                part[node] = number > 1 and size >= MIN_LETTERS
-                factor, number = _BASE, 1
-        if above < 0 or kind.never_shown or swallowed[tags[above]]:
-            continue
-        if visible[above] and not visible[node]:
-            continue
-        pieces[above] += number
-        weight = power[above]
-        value[above] = (code * weight + value[above]) & _MASK
-        power[above] = (weight * factor) & _MASK
-        letters[above] += size
+                if kind.name != "a" or link[node] < 0:
+                    continue
+                address = normal_link(tree.links[link[node]])
+                if not address:
+                    continue
+                code, size, inside = _hash_text("href=", address), LINK_LETTERS, 1
+                letters[node] = size
+            hashes[node] = _hash_element(code, kind.code, size)
+            if kind.transparent:
+                number = inside
+            else:
+                code = hashes[node]
+                part[node] = inside > 1 and size >= MIN_LETTERS
+        holder = holders[node]
+        if holder >= 0:
+            before = pieces[holder]
+            value[holder] = (code * powers[before] + value[holder]) & _MASK
+            pieces[holder] = before + number
+            letters[holder] += size
     return HashedNodes(
         np.array(hashes, dtype=np.uint64),
         np.array(letters, dtype=np.int64),
         np.array(part, dtype=bool),
     )
+
+
+def _powers(count: int) -> list[int]:
+    """Return the powers 0, 1, … ``count`` of the base."""
+    return list(accumulate(range(count), lambda power, _: (power * _BASE) & _MASK, initial=1))
+
+
+_POWERS = _powers(4096)
+"""As many as all but the largest pages need."""
 
 
 def _hash_element(polynomial: int, name: int, letters: int) -> int:
@@ -227,7 +235,7 @@ def describe_parts(
 def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str, ...]:
     """Return nodes' blocks and the beginning of their texts, as people recognise them."""
     texts = np.flatnonzero((hashed.letters > 0) & tree.is_text)
-    beginnings = [text[: SAMPLE_LENGTH + 1] for text in tree.texts_of(texts)]
+    beginnings = [" ".join(text[: SAMPLE_LENGTH + 1].split()) for text in tree.texts_of(texts)]
     visible = tree.visible[texts].tolist()
     first = np.searchsorted(texts, nodes).tolist()
     last = np.searchsorted(texts, tree.end[nodes]).tolist()
@@ -237,11 +245,15 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     for node, low, high, shown_here in zip(
         nodes, first, last, tree.visible[nodes].tolist(), strict=True
     ):
-        # A hidden text in a shown block is no part of it.
-        among = range(low, min(high, low + SAMPLE_TEXTS))
-        pieces = " ".join([beginnings[k] for k in among if visible[k] == shown_here])
-        shown = " ".join(pieces.split())
-        shown = shown if len(shown) <= SAMPLE_LENGTH else shown[: SAMPLE_LENGTH - 1] + "…"
+        if high == low + 1:
+            shown = beginnings[low] if visible[low] == shown_here else ""
+        else:
+            # A hidden text in a shown block is no part of it.
+            among = range(low, min(high, low + SAMPLE_TEXTS))
+            pieces = [beginnings[k] for k in among if visible[k] == shown_here]
+            shown = " ".join(filter(None, pieces))
+        if len(shown) > SAMPLE_LENGTH:
+            shown = shown[: SAMPLE_LENGTH - 1] + "…"
         above = node
         while inline[tags[above]]:
             above = parent[above]
@@ -249,14 +261,25 @@ def _samples(tree: PageTree, nodes: list[int], hashed: HashedNodes) -> tuple[str
     return tuple(samples)
 
 
-def _contexts(parent: list[int], tags: list[int], transparent: list[bool]) -> list[int]:
-    """Return for each node the tag of the nearest ancestor that is a block; -1 without one."""
-    context = [-1] * len(parent)
-    for node, above in enumerate(parent):
-        if above >= 0:
-            tag = tags[above]
-            context[node] = context[above] if transparent[tag] else tag
-    return context
+def _holders(tree: PageTree, kinds: list[_TagKind]) -> tuple[list[int], list[int]]:
+    """Return for each node what its hash goes into, and the tag of the block it stands in.
+
+    The first is its parent, or -1 where it counts nothing there. The second is the tag of the
+    nearest ancestor that is a block, -1 without one.
+    """
+    if not len(tree):
+        return [], []
+    tag, parent = tree.tag, tree.parent
+    never_shown = np.array([kind.never_shown for kind in kinds], dtype=bool)
+    replaced = np.array([kind.replaced for kind in kinds], dtype=bool)
+    transparent = np.array([kind.transparent for kind in kinds], dtype=bool)
+    below, around = parent >= 0, tag[parent]  # of the root's none is used
+    counts = ~never_shown[tag] & ~replaced[around] & (tree.visible | ~tree.visible[parent])
+    context = np.where(below, around, -1).tolist()
+    above = parent.tolist()
+    for node in np.flatnonzero(transparent[around] & below).tolist():
+        context[node] = context[above[node]]
+    return np.where(counts & below, parent, -1).tolist(), context
 
 
 def _hash_words(context: str, text: str) -> tuple[int, int]:

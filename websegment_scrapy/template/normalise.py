@@ -7,8 +7,12 @@ session ids and tokens. All of them are masked before anything is hashed.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from websegment_scrapy.page.words import short_words, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["letters_of", "normal_link", "normal_text"]
 
@@ -31,6 +35,12 @@ _DATE = re.compile(
     rf"(?:[^\W\d_]{{2,12}}\.?, ?)?"
     rf"(?:{_ORDINAL} (?:de )?{_WORD}\.?,? (?:de )?\d{{4}}|{_WORD}\.? {_ORDINAL},? \d{{4}})(?!\d)"
 )
+_YEAR = re.compile(r" \d{4}(?!\d)")
+"""How a date ends."""
+
+LONGEST_DATE = 64
+"""Characters of a date at most: its parts have 45 together."""
+
 _LINK_END = re.compile(r"[?#;]")
 _LINK_START = re.compile(r"^(?:\.{0,2}/)+")
 _INDEX = re.compile(r"(?:^|/)index\.\w{2,5}$")
@@ -48,10 +58,41 @@ def normal_text(text: str, *, keep_numbers: bool = False) -> str:
     """
     if not _DIGIT.search(text) or (keep_numbers and not _LETTER.search(text)):
         return " ".join(short_words(text))
-    text = " ".join(words(_DATE.sub("0", text.lower())))
-    if len(text) >= TOKEN_LENGTH:
+    found = words(_without_dates(text.lower()))
+    text = " ".join(found)
+    if max(map(len, found), default=0) >= TOKEN_LENGTH:
         text = _TOKEN.sub("0", text)
     return _DIGITS.sub("0", text)
+
+
+def _without_dates(text: str) -> str:
+    """Replace the dates of a text in lower case by ``0``.
+
+    A date ends with its year, so only what stands before a year is searched: a date may begin with
+    any letter, and a search for one everywhere takes ten times as long.
+    """
+    pieces: list[str] = []
+    done = 0
+    for low, high in _before_years(text):
+        for date in _DATE.finditer(text, low, high):
+            pieces += text[done : date.start()], "0"
+            done = date.end()
+    return "".join([*pieces, text[done:]]) if done else text
+
+
+def _before_years(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that the dates of a text lie in, each of which ends with a year."""
+    low = high = 0
+    for year in _YEAR.finditer(text):
+        begin = max(year.end() - LONGEST_DATE, 0)
+        if begin > high and high:
+            yield low, high
+            low = begin
+        elif not high:
+            low = begin
+        high = year.end()
+    if high:
+        yield low, high
 
 
 def letters_of(text: str) -> int:

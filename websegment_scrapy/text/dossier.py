@@ -167,9 +167,13 @@ class Dossier:
         first, words, probability = numbers(blocks), take(blocks, "<f8"), take(blocks, "<f8")
         sizes = [*gaps.tolist(), told, *lengths.tolist()]
         ends = list(accumulate(sizes, initial=at))
-        pieces = [
-            content[low:high].decode("utf-8", "surrogatepass") for low, high in pairwise(ends)
-        ]
+        if (tail := content[at:]).isascii():  # a character is a byte
+            text_of_all = tail.decode("ascii")
+            pieces = [text_of_all[low - at : high - at] for low, high in pairwise(ends)]
+        else:
+            pieces = [
+                content[low:high].decode("utf-8", "surrogatepass") for low, high in pairwise(ends)
+            ]
         return cls(
             outline=Outline(
                 end=size + np.arange(nodes),
