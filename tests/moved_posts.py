@@ -97,7 +97,7 @@ def moved_posts(
             name = f"{site.name} {zlib.crc32(document)}"
             for other in rng.sample(others, designs):
                 page = _moved(holder, title, rng.choice(other.documents), other.name)
-                pages.append(MovedPost(name, page, str(holder.text_content())))
+                pages.append(MovedPost(name, page, _text(holder)))
     return pages
 
 
@@ -108,7 +108,7 @@ def _with_posts(site: CrawledSite) -> Site:
         holder = _holder(_parse(document))
         if holder is None or len(holder) < LEAST_CHILDREN:
             continue
-        text = str(holder.text_content())
+        text = _text(holder)
         if len(words(text)) >= LEAST_WORDS and len(text) < MOST_CHARACTERS:
             documents.append(document)
     return Site(site.name, site.family, tuple(documents))
@@ -130,6 +130,12 @@ def _holder(tree: html.HtmlElement) -> html.HtmlElement | None:
             holder: html.HtmlElement = found[0]
             return holder
     return None
+
+
+def _text(holder: html.HtmlElement) -> str:
+    """Return what an element says to readers."""
+    told = holder.xpath(".//text()[not(ancestor::script or ancestor::style)]")
+    return "".join(map(str, told))
 
 
 def _moved(holder: html.HtmlElement, title: str, document: bytes, site: str) -> str:
