@@ -60,17 +60,24 @@ def limit_attributes(text: str) -> str:
 
 
 def _has_long_tag(text: str) -> bool:
-    """Say whether from some tag on so many characters follow before the next ">"."""
+    """Say whether from some tag to the next ">" there may be room for too many attributes."""
     at = 0
     while len(text) - at >= LONG_TAG:
         close = text.rfind(">", at, at + LONG_TAG)
         if close < 0:
             close = text.find(">", at + LONG_TAG)
             close = len(text) if close < 0 else close
-            if _TAG.search(text, at, close - LONG_TAG + 2) is not None:
+            tag = _TAG.search(text, at, close - LONG_TAG + 2)
+            if tag is not None and _may_have_many(text[tag.start() : close]):
                 return True
         at = close + 1
     return False
+
+
+def _may_have_many(tag: str) -> bool:
+    """Say whether there is enough in a tag to part so many attributes: a long value is not it."""
+    marks = sum(map(tag.count, "/\"'="))
+    return marks + len(tag.split()) >= MAX_ATTRIBUTES
 
 
 def _limited(text: str) -> str:

@@ -49,6 +49,11 @@ TAG_GROUPS: dict[str, frozenset[str]] = {
 }
 """Kinds of elements; a row has a kind when a node of its chain has."""
 
+_BITS = {
+    tag: sum(1 << bit for bit, tags in enumerate(TAG_GROUPS.values()) if tag in tags)
+    for tag in frozenset().union(*TAG_GROUPS.values())
+}
+
 METRIC_FEATURES = (
     "left", "top", "right", "bottom", "centre_x", "centre_y", "log_width", "log_height", "log_area",
     "aspect", "background_r", "background_g", "background_b", "colour_r", "colour_g", "colour_b",
@@ -171,11 +176,7 @@ def _content(columns: Columns, skeleton: Skeleton, leaf: LeafTable) -> None:
 def _kinds(columns: Columns, tree: PageTree, skeleton: Skeleton) -> NDArray[np.int32]:
     """Tag kinds of the chains and of what lies below them; return the kinds as bits."""
     names = list(TAG_GROUPS)
-    table = np.array(
-        [sum(1 << bit for bit, name in enumerate(names) if tag in TAG_GROUPS[name])
-         for tag in tree.tags], dtype=np.int32,
-    )  # fmt: skip
-    bits = table[tree.tag]
+    bits = np.array([_BITS.get(tag, 0) for tag in tree.tags], dtype=np.int32)[tree.tag]
     rows = skeleton.row_of_node
     above = np.flatnonzero(rows >= 0)
     kinds = np.zeros(len(skeleton.low), dtype=np.int32)
