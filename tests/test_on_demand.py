@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from tests.crawling import Crawl, crawl
 from tests.site import Route, Site
 from tests.texts import page, prose
+from websegment_scrapy.crawl.demand import OFTEN, SELDOM, is_drawn
 from websegment_scrapy.page.by_script import read_signs
 
 SCRIPT = "<script>window.stamp = 1</script>"
@@ -61,6 +63,13 @@ class Crawls:
         assert "Traceback" not in done.log, done.log
         return done
 
+    def paths(self, count: int, *, looked_at: bool = False) -> list[str]:
+        """Return paths that are looked at both ways now and then, or such that are not."""
+        every = SELDOM if looked_at else OFTEN
+        paths = (f"/{number}" for number in itertools.count())
+        mine = (path for path in paths if is_drawn(self.site.url(path), every) is looked_at)
+        return list(itertools.islice(mine, count))
+
     def sql(self, statement: str) -> list[Any]:
         connection = sqlite3.connect(self.folder / "pages.db")
         rows = connection.execute(statement).fetchall()
@@ -79,15 +88,16 @@ def crawls(tmp_path: Path) -> Iterator[Crawls]:
 
 
 def test_what_a_script_builds_is_rendered_and_what_is_there_is_not(crawls: Crawls) -> None:
-    for number in range(8):
-        crawls.site.routes[f"/plain{number}"] = page(prose(number, 300), links=SCRIPT)
+    plain = crawls.paths(8)
+    for number, path in enumerate(plain):
+        crawls.site.routes[path] = page(prose(number, 300), links=SCRIPT)
         crawls.site.routes[f"/built{number}"] = built(prose(100 + number, 300))
     crawls.site.routes["/still"] = page(prose(50, 300))
-    paths = [f"/{kind}{number}" for number in range(8) for kind in ("plain", "built")]
-    done = crawls.crawl("/still", *paths)
+    built_ones = [f"/built{number}" for number in range(8)]
+    done = crawls.crawl("/still", *itertools.chain(*zip(plain, built_ones, strict=True)))
     pages = crawls.pages()
-    assert all(pages[f"/built{number}"][0] for number in range(8))
-    assert sum(pages[f"/plain{number}"][0] for number in range(8)) <= 4, pages
+    assert all(pages[path][0] for path in built_ones)
+    assert sum(pages[path][0] for path in plain) == 1, pages
     assert pages["/still"] == (0, "it has no scripts")
     texts = {item["url"]: item["websegment"]["main_text"] for item in done.items}
     for number in range(8):
@@ -111,27 +121,37 @@ def test_a_site_is_known_in_the_next_crawl(crawls: Crawls) -> None:
 
 
 def test_pages_with_little_text_are_rendered_until_their_site_is_known(crawls: Crawls) -> None:
-    for number in range(30):
-        crawls.site.routes[f"/{number}"] = page(prose(number, 40), links=SCRIPT)
-    crawls.crawl(*(f"/{number}" for number in range(10)))
-    assert sum(rendered for rendered, _ in crawls.pages().values()) <= 5
-    crawls.crawl(*(f"/{number}" for number in range(10, 30)))
-    later = [crawls.pages()[f"/{number}"] for number in range(10, 30)]
-    assert sum(rendered for rendered, _ in later) <= 2, later
+    paths = crawls.paths(20)
+    for number, path in enumerate(paths):
+        crawls.site.routes[path] = page(prose(number, 40), links=SCRIPT)
+    crawls.crawl(*paths[:10])
+    assert sum(rendered for rendered, _ in crawls.pages().values()) == 3
+    crawls.crawl(*paths[10:])
+    assert sum(rendered for rendered, _ in crawls.pages().values()) == 3
+
+
+def test_text_that_a_design_cuts_up_is_in_the_plain_html_all_the_same(crawls: Crawls) -> None:
+    paths = crawls.paths(8)
+    for number, path in enumerate(paths):
+        torn = " ".join(f"{word}<sup>7</sup>" for word in prose(number, 40).split())
+        crawls.site.routes[path] = page("{}", links=SCRIPT).format(torn)
+    done = crawls.crawl(*paths)
+    assert done.stats["websegment/render/compared"] == 3
+    assert done.stats["websegment/render/needed"] == 0
 
 
 def test_a_site_that_changes_its_technique_is_noticed(crawls: Crawls) -> None:
-    everything = [f"/{number}" for number in range(200)]
-    for path in everything:
+    looked_at, others = crawls.paths(4, looked_at=True), crawls.paths(20)
+    for path in (*looked_at, *others):
         crawls.site.routes[path] = page(prose(1, 200), links=SCRIPT)
-    crawls.crawl(*everything[:20])
-    for path in everything:
+    crawls.crawl(*looked_at, *others[:10])
+    for path in (*looked_at, *others):
         crawls.site.routes[path] = shell(prose(int(path[1:]), 100))
-    crawls.crawl(*everything)  # with a few looks both ways
-    crawls.crawl(*everything[-20:])
-    pages = crawls.pages()
-    last = [pages[path][0] for path in everything[-20:]]
-    assert sum(last) == 20, last
+    crawls.crawl(*others[10:])
+    assert not any(crawls.pages()[path][0] for path in others[10:])
+    crawls.crawl(looked_at[0])  # one page in fifty
+    crawls.crawl(*others[10:])
+    assert all(crawls.pages()[path][0] for path in others[10:])
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -141,13 +161,14 @@ def test_compressed_pages_are_read(crawls: Crawls, zipped: bool) -> None:
             return Route(body=html)
         return Route(body=gzip.compress(html.encode()), headers={"Content-Encoding": "gzip"})
 
-    for number in range(6):
-        crawls.site.routes[f"/{number}"] = send(page(prose(number, 300), links=SCRIPT))
+    paths = crawls.paths(6)
+    for number, path in enumerate(paths):
+        crawls.site.routes[path] = send(page(prose(number, 300), links=SCRIPT))
     crawls.site.routes["/built"] = send(built(prose(9, 300)))
-    crawls.crawl("/built", *(f"/{number}" for number in range(6)))
+    crawls.crawl("/built", *paths)
     pages = crawls.pages()
     assert pages.pop("/built")[0]
-    assert 1 <= sum(rendered for rendered, _ in pages.values()) <= 2
+    assert sum(rendered for rendered, _ in pages.values()) == 1
 
 
 def test_the_cache_keeps_pages_as_they_ended_up(crawls: Crawls) -> None:

@@ -87,15 +87,24 @@ def signs_of(body: bytes, content_type: str | None = None) -> str | None:
 
 
 def needs_browser(captured: Captured, plain: bytes, plain_type: str | None, url: str) -> bool:
-    """Say whether a rendered page has text or links that its plain HTML has not."""
+    """Say whether a rendered page has text or links that its plain HTML has not.
+
+    The runs of words in the HTML are torn where a design hides words between others or joins them;
+    in the main text of the HTML alone they are not. The latter is looked for only if need be.
+    """
     from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, has_more_links, share_told
     from websegment_scrapy.extraction import extract
+    from websegment_scrapy.page.words import words
 
     found = PlainHtml.read(plain, content_type=plain_type)
     text = extract(captured, url=url).main_text
     if has_more_links(PlainHtml.read(captured.plain()).links, found.links, url):
         return True
     share = share_told(text, found.text)
+    if share is None or share >= PARTLY:
+        return False
+    without = words(extract(plain, content_type=plain_type, url=url).main_text)
+    share = share_told(text, [*without, *found.text])
     return share is not None and share < PARTLY
 
 

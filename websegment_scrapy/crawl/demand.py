@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from websegment_scrapy.store.rendering import KnownRendering, RenderingRow
 
-__all__ = ["OFTEN", "SITE", "are_mostly_needed", "is_drawn", "why_to_render"]
+__all__ = ["OFTEN", "SELDOM", "SITE", "are_mostly_needed", "is_drawn", "why_to_render"]
 
 NEEDED = 0.1
 """Share of a site's pages with a sign that needed the browser, from which all such are rendered.
@@ -28,8 +28,8 @@ One page that needed it is a fifth of what is remembered; four that did not outw
 MOST = 0.8
 """The same share, of all pages of a site, from which they are rendered without a plain look."""
 
-ENOUGH = 2.4
-"""Weight of looks that speak for a site: of three (`store.rendering.DECAY`),"""
+LOOKS, ENOUGH = 3, 2.4
+"""Looks that speak for a site, and their weight (`store.rendering.DECAY`),"""
 
 ENOUGH_EMPTY = 4.0
 """and of eight where pages would have no text at all."""
@@ -45,10 +45,11 @@ AGAIN = "a look at its site now and then"
 SITE = "rendering changes the text of its site's pages"
 
 
-def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | None, bool]:
-    """Return why a page with scripts is to be rendered, if it is; and whether other looks may tell.
+def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | None, int]:
+    """Return why a page with scripts is to be rendered, if it is; and how many others may tell.
 
-    A page that would have no text does not wait for them.
+    As many looks at pages of its site decide, so while they are under way it waits for them. A page
+    that would have no text does not wait.
 
     Parameters
     ----------
@@ -61,15 +62,18 @@ def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | Non
     """
     row = known.site.get(sign)
     others = known.everywhere.get(sign)
+    if row is not None and row.share >= NEEDED:
+        return (REASONS[sign] if sign else SITE), 0
     if row is None or (sign and row.looks < (ENOUGH_EMPTY if sign == "empty" else ENOUGH)):
         is_expected = others is None or others.looks < SITES or others.share >= NEEDED
-        if is_expected or sign == "empty":
-            return (REASONS[sign] if sign else FIRST), sign != "empty"
-        return (FIRST if is_drawn(url, OFTEN) else None), False
-    if row.share >= NEEDED:
-        return (REASONS[sign] if sign else SITE), False
+        if sign == "empty":
+            return REASONS[sign], 0
+        if is_expected:
+            seen = 0 if row is None else round(row.looks)  # 1 and 1.8 are one and two
+            return (REASONS[sign], max(1, LOOKS - seen)) if sign else (FIRST, 1)
+        return (FIRST if is_drawn(url, OFTEN) else None), 0
     every = SELDOM if row.looks >= ENOUGH else OFTEN
-    return (AGAIN if is_drawn(url, every) else None), False
+    return (AGAIN if is_drawn(url, every) else None), 0
 
 
 def are_mostly_needed(site: Mapping[str, RenderingRow]) -> bool:

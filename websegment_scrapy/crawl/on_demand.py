@@ -196,11 +196,11 @@ class OnDemandMiddleware:
         loop = asyncio.get_running_loop()
         until = loop.time() + WAIT_SECONDS
         while True:
-            why, first = why_to_render(sign, await self._known(request), request.url)
-            under_way = len(self._first_looks.get(place, ()))
+            before = self._looks_at(place)  # some may be done while the store is asked
+            why, looks = why_to_render(sign, await self._known(request), request.url)
             if (
-                not first
-                or under_way < (3 if sign else 1)
+                max(before, self._looks_at(place)) < looks
+                or not looks
                 or self._waiting >= self._most_waiting
                 or loop.time() >= until
             ):
@@ -209,6 +209,9 @@ class OnDemandMiddleware:
             await self.ending.unless_left(self._wait(seconds), request)
             if loop.time() >= until:  # they do not come
                 self._first_looks.pop(place, None)
+
+    def _looks_at(self, place: tuple[str, str]) -> int:
+        return len(self._first_looks.get(place, ()))
 
     async def _wait(self, seconds: float) -> None:
         self._waiting += 1
