@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -275,11 +276,14 @@ def test_a_killed_batch_goes_on_and_has_the_same_bytes(
 ) -> None:
     """Killed at moments that a seed draws, until a run comes to its end."""
     rng = random.Random(7)
+    began = time.monotonic()
+    subprocess.run(command(archive, tmp_path / "whole"), check=True)
+    whole = time.monotonic() - began
     kills = 0
     for _ in range(4):
         started = subprocess.Popen(command(archive, tmp_path / "out"))
         try:
-            started.wait(rng.uniform(1.0, 6.0))
+            started.wait(rng.uniform(0.1, 0.9) * whole)
         except subprocess.TimeoutExpired:
             started.send_signal(signal.SIGKILL)
             kills += 1

@@ -249,7 +249,7 @@ def test_a_capture_is_taken_out_in_linear_time(unit: str) -> None:
 )
 def test_a_pattern_that_takes_the_square_is_noticed(pattern: str, text: str) -> None:
     with pytest.raises(AssertionError):
-        _check(re.compile(pattern, re.DOTALL), "search", ("", text, ""), (1_000, 10_000))
+        _check(re.compile(pattern, re.DOTALL), "search", ("", text, ""), (2_000, 20_000))
 
 
 def test_every_pattern_of_the_package_is_listed_with_its_worst_case() -> None:

@@ -168,7 +168,7 @@ def shorten(text: str) -> str:
 
 def canonical_url(url: str) -> str:
     """Return the form of a URL under which its page is stored, whatever the URL looks like."""
-    if _PLAIN.fullmatch(url):
+    if _PLAIN.fullmatch(url) and "/." not in url:  # which may be a step to another folder
         return url
     url = clean(url).strip()
     try:
