@@ -10,6 +10,7 @@ import pytest
 
 from websegment_scrapy.crawl.demand import OFTEN, are_mostly_needed, is_drawn, why_to_render
 from websegment_scrapy.dedup.signature import RECIPES
+from websegment_scrapy.page.by_script import REASONS
 from websegment_scrapy.store import Store
 from websegment_scrapy.store.rendering import (
     KnownRendering,
@@ -69,6 +70,28 @@ def test_sign_site_and_other_sites_decide(
     known = KnownRendering(rows(**site), rows(**everywhere))
     why, _ = why_to_render(sign, known, NEVER_DRAWN)
     assert (why is not None) is rendered
+
+
+def test_pages_wait_for_the_looks_that_decide() -> None:
+    unknown, once = KnownRendering({}, {}), KnownRendering(rows(little=(1, 0)), {})
+    assert [why_to_render("little", unknown, NEVER_DRAWN, number)[1] for number in (2, 3)] == [
+        False,
+        True,
+    ]
+    assert why_to_render("little", once, NEVER_DRAWN, 2)[1]
+    assert not why_to_render("empty", unknown, NEVER_DRAWN, 9)[1]
+    needed = KnownRendering(rows(little=(1, 1)), {})
+    assert why_to_render("little", needed, NEVER_DRAWN, 9) == (REASONS["little"], False)
+
+
+def test_enough_sites_are_looked_at_when_as_many_are_known_or_under_way() -> None:
+    unknown = KnownRendering({}, {})
+    assert why_to_render("", unknown, NEVER_DRAWN, 0, 7)[0] is not None
+    assert why_to_render("", unknown, NEVER_DRAWN, 0, 8) == (None, True)
+    assert why_to_render("", unknown, DRAWN, 0, 8)[0] is not None
+    assert why_to_render("", KnownRendering({}, rows(none=(9, 0))), NEVER_DRAWN) == (None, False)
+    some = KnownRendering({}, rows(none=(3, 0.4)))
+    assert why_to_render("", some, NEVER_DRAWN, 0, 8)[0] is not None
 
 
 def test_a_few_pages_are_always_looked_at_both_ways() -> None:

@@ -45,11 +45,12 @@ AGAIN = "a look at its site now and then"
 SITE = "rendering changes the text of its site's pages"
 
 
-def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | None, int]:
-    """Return why a page with scripts is to be rendered, if it is; and how many others may tell.
+def why_to_render(
+    sign: str, known: KnownRendering, url: str, under_way: int = 0, elsewhere: int = 0
+) -> tuple[str | None, bool]:
+    """Return why a page with scripts is to be rendered, if it is; and whether to wait for others.
 
-    As many looks at pages of its site decide, so while they are under way it waits for them. A page
-    that would have no text does not wait.
+    A page that would have no text does not wait.
 
     Parameters
     ----------
@@ -59,21 +60,25 @@ def why_to_render(sign: str, known: KnownRendering, url: str) -> tuple[str | Non
         What is known of its site, and of others.
     url
         Its URL, which decides whether it is one of those that are looked at both ways.
+    under_way
+        Pages of its site with that sign that are being looked at both ways,
+    elsewhere
+        and other sites that have such pages.
     """
     row = known.site.get(sign)
-    others = known.everywhere.get(sign)
     if row is not None and row.share >= NEEDED:
-        return (REASONS[sign] if sign else SITE), 0
+        return (REASONS[sign] if sign else SITE), False
     if row is None or (sign and row.looks < (ENOUGH_EMPTY if sign == "empty" else ENOUGH)):
-        is_expected = others is None or others.looks < SITES or others.share >= NEEDED
         if sign == "empty":
-            return REASONS[sign], 0
-        if is_expected:
-            seen = 0 if row is None else round(row.looks)  # 1 and 1.8 are one and two
-            return (REASONS[sign], max(1, LOOKS - seen)) if sign else (FIRST, 1)
-        return (FIRST if is_drawn(url, OFTEN) else None), 0
+            return REASONS[sign], False
+        others = known.everywhere.get(sign)
+        told, share = (others.looks, others.share) if others else (0.0, 0.0)
+        if told + elsewhere >= SITES and share < NEEDED:
+            return (FIRST if is_drawn(url, OFTEN) else None), told < SITES
+        seen = 0 if row is None else round(row.looks)  # 1 and 1.8 are one and two
+        return (REASONS[sign] if sign else FIRST), under_way >= (LOOKS - seen if sign else 1)
     every = SELDOM if row.looks >= ENOUGH else OFTEN
-    return (AGAIN if is_drawn(url, every) else None), 0
+    return (AGAIN if is_drawn(url, every) else None), False
 
 
 def are_mostly_needed(site: Mapping[str, RenderingRow]) -> bool:

@@ -147,7 +147,8 @@ class OnDemandMiddleware:
             self._cache(request, response)
             self.stats.inc_value("websegment/render/sufficed")
             return response
-        again = request.replace(dont_filter=True)
+        # Before those that were not looked at yet: what it tells of its site decides about them.
+        again = request.replace(dont_filter=True, priority=request.priority + 1)
         self._restore(again, state)
         del again.meta[STATE_KEY]
         sign = again.meta[LOOKED_KEY]["sign"]
@@ -191,27 +192,27 @@ class OnDemandMiddleware:
         return found
 
     async def _decided(self, request: Request, sign: str) -> str | None:
-        """Decide, when those pages of the site are known that are being looked at."""
-        place = host_of(canonical_url(request.url)), sign
+        """Decide, when those pages are known that are being looked at, here and elsewhere."""
+        host = host_of(canonical_url(request.url))
         loop = asyncio.get_running_loop()
         until = loop.time() + WAIT_SECONDS
         while True:
-            before = self._looks_at(place)  # some may be done while the store is asked
-            why, looks = why_to_render(sign, await self._known(request), request.url)
-            if (
-                max(before, self._looks_at(place)) < looks
-                or not looks
-                or self._waiting >= self._most_waiting
-                or loop.time() >= until
-            ):
+            before = self._looks_at(host, sign)  # some may be done while the store is asked
+            known = await self._known(request)
+            under_way, elsewhere = map(max, before, self._looks_at(host, sign))
+            why, waits = why_to_render(sign, known, request.url, under_way, elsewhere)
+            if not waits or self._waiting >= self._most_waiting or loop.time() >= until:
                 return why
             seconds = min(ASK_SECONDS, until - loop.time())
             await self.ending.unless_left(self._wait(seconds), request)
             if loop.time() >= until:  # they do not come
-                self._first_looks.pop(place, None)
+                self._first_looks.pop((host, sign), None)
 
-    def _looks_at(self, place: tuple[str, str]) -> int:
-        return len(self._first_looks.get(place, ()))
+    def _looks_at(self, host: str, sign: str) -> tuple[int, int]:
+        """Return how many pages of a host are being looked at, and how many other hosts'."""
+        own = len(self._first_looks.get((host, sign), ()))
+        hosts = sum(each == sign for _, each in self._first_looks)
+        return own, hosts - (own > 0)
 
     async def _wait(self, seconds: float) -> None:
         self._waiting += 1
