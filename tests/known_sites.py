@@ -1,0 +1,98 @@
+"""``python -m tests.known_sites``: how many pages does ``"auto"`` wrongly leave unrendered?
+
+Pages of the saved sites (``sites.tar.xz`` of ``WEBSEGMENT_DATA`` or ``--data``), a fifth of them
+built by script (`bench.mix`), are crawled in two halves: the sites of the second one are known by
+then. All are crawled with ``"always"`` too. Wrongly left is a page whose main text, as it is when
+rendered, is for a fifth neither in its plain HTML nor in the main text without a browser, which is
+what a crawl itself asks of pages that it looked at both ways; and any that a script builds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tests.crawling import crawl
+from websegment_scrapy.bench.mix import MixedPage, real_mix
+from websegment_scrapy.bench.serving import serving, write_pages
+from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, share_told
+from websegment_scrapy.measure.datasets import data_directory
+from websegment_scrapy.measure.report import text_table
+from websegment_scrapy.measure.sites import crawled_sites
+from websegment_scrapy.page.words import words
+
+Items = dict[str, dict[str, Any]]
+
+
+def items_of(urls: list[str], render: str, folder: Path) -> Items:
+    """Crawl pages; return the result field of each."""
+    folder.mkdir(exist_ok=True)
+    settings = {"WEBSEGMENT_RENDER": render, "LOG_LEVEL": "ERROR"}
+    done = crawl(urls, settings, folder=folder, timeout=3600)
+    assert done.status == 0, done.log
+    return {item["url"]: item["websegment"] for item in done.items}
+
+
+def is_wrongly_left(page: MixedPage, plain: dict[str, Any], rendered: dict[str, Any]) -> bool:
+    """Tell whether a page should have been rendered."""
+    if plain["rendered"] or not rendered["rendered"]:
+        return False
+    if page.scripted:
+        return True
+    told = [*words(plain["main_text"] or ""), *PlainHtml.read(page.body).text]
+    share = share_told(rendered["main_text"] or "", told)
+    return share is not None and share < PARTLY
+
+
+def main() -> int:
+    """Crawl, compare, and print."""
+    parser = argparse.ArgumentParser(prog="python -m tests.known_sites")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--pages", type=int, default=1000, help="of each half")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    with (
+        crawled_sites(data_directory(args.data) / "sites.tar.xz") as sites,
+        tempfile.TemporaryDirectory() as temporary,
+    ):
+        folder = Path(temporary)
+        mix = real_mix(sites, 2 * args.pages, args.seed)
+        served: dict[str, dict[str, bytes]] = {}
+        for page in mix:
+            served.setdefault(page.site, {})[page.path] = page.body
+        folders = write_pages(served, folder / "sites")
+        for page in mix:
+            if page.files is not None and page.files not in folders[page.site]:
+                folders[page.site].append(page.files)
+        rows = []
+        with serving(folders, folder / "sites.json") as origins:
+            pages = {origins[page.site] + quote(page.path): page for page in mix}
+            urls = list(pages)
+            for name, half in (
+                ("unknown", urls[: args.pages]),
+                ("known", urls[args.pages :]),
+            ):
+                found = items_of(half, "auto", folder / "auto")
+                always = items_of(half, "always", folder / "always")
+                left = [
+                    url
+                    for url in half
+                    if url in found
+                    and url in always
+                    and is_wrongly_left(pages[url], found[url], always[url])
+                ]
+                seen = sum(item["rendered"] for item in found.values())
+                rows.append([name, str(len(half)), str(seen), str(len(left))])
+                for url in left:
+                    built = "built by script" if pages[url].scripted else "as it is"
+                    print(f"{name}: {pages[url].site}{pages[url].path} ({built})")
+        print(text_table(["sites", "pages", "rendered", "wrongly left"], rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
