@@ -411,6 +411,6 @@ def test_descendants_are_found_with_their_memory():
             child.stdout.readline()
             (found,) = (each for each in descendants(os.getpid()) if each.pid == child.pid)
             assert found.kind == "other"
-            assert found.private > 45_000_000
+            assert found.own > 45_000_000
         finally:
             child.kill()

@@ -167,3 +167,33 @@ def test_a_follow_up_with_copied_meta_is_rendered_although_its_origin_failed(tmp
     good = result["by_url"][site.url("/good")]
     assert good["type"] == "RenderedResponse"
     assert "render_error" not in good["websegment"]
+
+
+def test_pages_that_take_too_much_only_together_are_loaded_again_one_by_one(tmp_path):
+    takes = "<script>const kept = new Uint8Array(280 * 2 ** 20).fill(7)</script><img src=/slow>"
+    routes: dict[str, str | Route] = {f"/{n}": PAGE.format(takes) for n in range(4)}
+    routes["/slow"] = Route(body="", delay=3)
+    with Site(routes) as site:
+        result = crawl(
+            tmp_path,
+            [site.url(f"/{n}") for n in range(4)],
+            settings={
+                "WEBSEGMENT_RENDER_MEMORY": 400,
+                "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": 4,
+                "PLAYWRIGHT_MAX_CONTEXTS": 4,
+            },
+        )
+    assert len(result["by_url"]) == 4
+    for item in result["by_url"].values():
+        assert item["type"] == "RenderedResponse", (item, result["log"])
+        assert not item["websegment"]
+    assert result["stats"]["websegment/render/error/RenderCrowdedError"] >= 1
+
+
+def test_pictures_that_a_page_has_drawn_count_as_what_it_takes(tmp_path):
+    layer = "position: fixed; inset: 0; will-change: transform; background: linear-gradient(#{:03x}, #fff)"
+    layers = "".join(f"<div style='{layer.format(n)}'>{n}</div>" for n in range(300))
+    with Site({"/": PAGE.format(f"{layers}<img src=/slow>"), "/slow": Route(delay=5)}) as site:
+        result = crawl(tmp_path, [site.url("/")], settings={"WEBSEGMENT_RENDER_MEMORY": 400})
+    (item,) = result["by_url"].values()
+    assert "WEBSEGMENT_RENDER_MEMORY" in item["websegment"]["render_error"], result["log"]

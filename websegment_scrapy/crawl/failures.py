@@ -8,6 +8,7 @@ __all__ = [
     "ElsewhereError",
     "NotAllowedError",
     "RenderBusyError",
+    "RenderCrowdedError",
     "RenderHeldUpError",
     "RenderMemoryError",
     "RenderTimeoutError",
@@ -28,6 +29,10 @@ class RenderHeldUpError(RenderTimeoutError):
 
 class RenderMemoryError(WebsegmentError, MemoryError):
     """A page took more than ``WEBSEGMENT_RENDER_MEMORY`` in the browser."""
+
+
+class RenderCrowdedError(WebsegmentError, MemoryError):
+    """A page was ended because all open pages together took too much, and it took most of that."""
 
 
 class NotAllowedError(WebsegmentError):

@@ -14,9 +14,10 @@ from websegment_scrapy.crawl.navigation import WentOnError
 if TYPE_CHECKING:
     from playwright.async_api import Page, Request
 
+    from websegment_scrapy.crawl.gone import GoneOrigins
     from websegment_scrapy.crawl.navigation import Navigation, Snapshot
 
-__all__ = ["DataRequests", "capture_finished", "what_is_busy"]
+__all__ = ["PageRequests", "capture_finished", "what_is_busy"]
 
 DATA_RESOURCES = frozenset({"fetch", "xhr"})
 DATA_SECONDS = 3.0
@@ -24,7 +25,8 @@ DATA_SECONDS = 3.0
 
 DATA_POLL_SECONDS = 0.02
 MAX_REQUESTS = 1000
-"""Requests of a page that are followed: each one costs the crawl's event loop a moment."""
+"""Requests of a page that are followed: each one costs the crawl's event loop a moment, and the
+crawl the memory of an object, as long as anybody listens."""
 
 ANSWER_SECONDS = 1.0
 """For a page whose time is over to show that it has not been computing all the while."""
@@ -32,16 +34,25 @@ ANSWER_SECONDS = 1.0
 _ATTEMPTS = 3  # a page that redirects itself by script destroys the first captures
 
 
-class DataRequests:
-    """The requests for data that a page has under way."""
+class PageRequests:
+    """The requests of a page: which of those for data are under way, and which origins are gone.
 
-    def __init__(self, page: Page) -> None:
+    Parameters
+    ----------
+    page
+        The page.
+    gone
+        What is learned of origins that cannot be reached.
+    """
+
+    def __init__(self, page: Page, gone: GoneOrigins) -> None:
         self._page = page
+        self._gone = gone
         self._seen = 0
         self.under_way: set[Any] = set()
         page.on("request", self._started)
         page.on("requestfinished", self._ended)
-        page.on("requestfailed", self._ended)
+        page.on("requestfailed", self._failed)
 
     def close(self) -> None:
         """Follow no more."""
@@ -50,7 +61,7 @@ class DataRequests:
             self._seen = -1
             self._page.remove_listener("request", self._started)
             self._page.remove_listener("requestfinished", self._ended)
-            self._page.remove_listener("requestfailed", self._ended)
+            self._page.remove_listener("requestfailed", self._failed)
 
     def _started(self, request: Request) -> None:
         self._seen += 1
@@ -62,9 +73,13 @@ class DataRequests:
     def _ended(self, request: Request) -> None:
         self.under_way.discard(request)
 
+    def _failed(self, request: Request) -> None:
+        self._ended(request)
+        self._gone.note(request.url, request.failure)
+
 
 async def capture_finished(
-    page: Page, navigation: Navigation, data: DataRequests, *, settle_ms: float, load_ms: float
+    page: Page, navigation: Navigation, requests: PageRequests, *, settle_ms: float, load_ms: float
 ) -> Snapshot:
     """Capture a page that has its DOM.
 
@@ -79,7 +94,7 @@ async def capture_finished(
         except PlaywrightTimeout:
             await navigation.stop_loading()
         try:
-            return await _capture_settled(navigation, data, settle_ms)
+            return await _capture_settled(navigation, requests, settle_ms)
         except WentOnError:
             if attempt == _ATTEMPTS:
                 raise
@@ -87,15 +102,15 @@ async def capture_finished(
 
 
 async def _capture_settled(
-    navigation: Navigation, data: DataRequests, settle_ms: float
+    navigation: Navigation, requests: PageRequests, settle_ms: float
 ) -> Snapshot:
     """Capture when the data is there; data that arrives meanwhile means once more."""
     deadline = monotonic() + DATA_SECONDS
     while True:
-        while settle_ms and data.under_way and monotonic() < deadline:
+        while settle_ms and requests.under_way and monotonic() < deadline:
             await asyncio.sleep(DATA_POLL_SECONDS)
         snapshot = await navigation.capture(settle_ms)
-        if not settle_ms or not data.under_way or monotonic() >= deadline:
+        if not settle_ms or not requests.under_way or monotonic() >= deadline:
             return snapshot
 
 

@@ -69,7 +69,7 @@ class Keeper:
         self._process = process
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._asked = 0
-        self._ended = (0.0, 0)
+        self._ended = (0.0, "", 0)
         self._reading = asyncio.ensure_future(self._read())
 
     @classmethod
@@ -147,10 +147,13 @@ class Keeper:
         """Return the private address at which a URL's host was refused, if it was."""
         return self.refused.get(host_name(urlsplit(url).hostname or ""))
 
-    def ended_page(self) -> int | None:
-        """Return the MiB of a page that was ended a moment ago."""
-        when, mib = self._ended
-        return mib if mib and monotonic() - when < RECENT_SECONDS else None
+    def ended_page(self) -> tuple[str, int] | None:
+        """Return why a page was ended a moment ago, and its MiB.
+
+        It was ``"ended"`` for what it took itself, or ``"crowded"`` out for what all took.
+        """
+        when, why, mib = self._ended
+        return (why, mib) if why and monotonic() - when < RECENT_SECONDS else None
 
     async def end_browser(self) -> None:
         """End the browser with all its pages, whatever it is doing."""
@@ -203,10 +206,11 @@ class Keeper:
                     waiting.set_result(told)
             elif "refused" in told:
                 self._note_refusal(*told["refused"])
-            elif "ended" in told:
-                self._ended = (monotonic(), told["ended"])
             elif "grown" in told:
                 self.grown = True
+            else:
+                for why, mib in told.items():
+                    self._ended = (monotonic(), why, mib)
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(KeeperError("the browser's keeper has ended"))

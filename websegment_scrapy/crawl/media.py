@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from websegment_scrapy.exceptions import WebsegmentError
@@ -10,9 +11,12 @@ from websegment_scrapy.page.decode import SNIFFED_BYTES, is_plainly_not_html
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HTML_TYPES", "TooLargeError", "is_html", "media_type", "too_large"]
+    from playwright.async_api import CDPSession
+
+__all__ = ["TooLargeError", "is_file", "is_html", "media_type", "read_body", "too_large"]
 
 HTML_TYPES = ("text/html", "application/xhtml+xml", "")
+_READ_BYTES = 2**20
 
 
 class TooLargeError(WebsegmentError):
@@ -27,6 +31,25 @@ def media_type(headers: Mapping[str, str]) -> str:
 def is_html(kind: str, body: bytes) -> bool:
     """Tell whether a body of a media type is HTML, and not only called so."""
     return kind in HTML_TYPES and not is_plainly_not_html(body[:SNIFFED_BYTES])
+
+
+def is_file(headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser would rather save or play it than show it as a page."""
+    disposition = headers.get("content-disposition", "").strip().lower()
+    return disposition.startswith("attachment") or media_type(headers) not in HTML_TYPES
+
+
+async def read_body(session: CDPSession, request: str, limit: int) -> bytes:
+    """Read the body of an answer that the browser has paused at, until it is above the limit."""
+    answer = await session.send("Fetch.takeResponseBodyAsStream", {"requestId": request})
+    chunks, size, ended = [], 0, False
+    while not ended and size <= limit:
+        part = await session.send("IO.read", {"handle": answer["stream"], "size": _READ_BYTES})
+        data = part["data"]
+        chunks.append(base64.b64decode(data) if part.get("base64Encoded") else data.encode())
+        size, ended = size + len(chunks[-1]), part["eof"]
+    await session.send("IO.close", {"handle": answer["stream"]})
+    return b"".join(chunks)
 
 
 def too_large(url: str, size: int, limit: int) -> str:

@@ -24,13 +24,12 @@ from playwright.async_api import Error as PlaywrightError
 
 from websegment_scrapy.crawl import trackers
 from websegment_scrapy.crawl.failures import ElsewhereError
-from websegment_scrapy.crawl.gone import GoneOrigins
-from websegment_scrapy.crawl.media import HTML_TYPES, TooLargeError, media_type, too_large
+from websegment_scrapy.crawl.media import TooLargeError, is_file, read_body, too_large
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import SCRIPT, Captured, new_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from playwright.async_api import CDPSession, Page
 
@@ -52,7 +51,7 @@ _BROWSERS_OWN = frozenset(
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WITHOUT_BODY = frozenset({204, 205, 304})
 _MAX_DOCUMENTS = 50  # that are remembered: a page that goes on and on is not followed for ever
-_READ_BYTES = 2**20
+_MAX_FRAMES = 200  # requests of frames; pages full of adverts have some dozens
 _GONE = ("context", "frame", "navigated", "world")
 """Words of the browser's messages when the document that was asked is no longer there."""
 
@@ -111,6 +110,7 @@ class Navigation:
         self._session = session
         self._frame = frame
         self._opening = opening
+        self._frames = 0
         self._origin = _origin(opening.url)
         self._limit = limit
         self._loader: str | None = None
@@ -122,7 +122,7 @@ class Navigation:
 
     @classmethod
     async def watch(
-        cls, page: Page, opening: Opening, limit: int, gone: GoneOrigins | None = None
+        cls, page: Page, opening: Opening, limit: int, refused: Sequence[dict[str, str]] = ()
     ) -> Navigation:
         """Begin to watch a page that shows nothing yet.
 
@@ -134,16 +134,14 @@ class Navigation:
             The request with which it will be opened.
         limit
             Bytes that a document may have.
-        gone
-            What is known and learned of origins that cannot be reached.
+        refused
+            Patterns of more requests that are not to be sent.
         """
         session = await page.context.new_cdp_session(page)
         tree = await session.send("Page.getFrameTree")
         navigation = cls(session, tree["frameTree"]["frame"]["id"], opening, limit)
         session.on("Fetch.requestPaused", navigation._paused)
-        known = GoneOrigins() if gone is None else gone
-        page.on("requestfailed", lambda request: known.note(request.url, request.failure))
-        patterns = [*_PATTERNS, *trackers.patterns(opening.url), *known.patterns()]
+        patterns = [*_PATTERNS, *trackers.patterns(opening.url), *refused]
         await session.send("Fetch.enable", {"patterns": patterns})
         return navigation
 
@@ -245,13 +243,21 @@ class Navigation:
             if event["resourceType"] != "Document":
                 await self._refuse(event)
             elif event["frameId"] != self._frame:
-                await self._go_on(event)
+                await self._frame_request(event)
             elif "responseStatusCode" in event:
                 await self._main_response(event)
             elif "responseErrorReason" in event:
                 await self._go_on(event)
             else:
                 await self._main_request(event)
+
+    async def _frame_request(self, event: dict[str, Any]) -> None:
+        """Let a frame be loaded, unless there are too many."""
+        self._frames += "responseStatusCode" not in event and "responseErrorReason" not in event
+        if self._frames > _MAX_FRAMES:
+            await self._refuse(event)
+        else:
+            await self._go_on(event)
 
     async def _go_on(self, event: dict[str, Any], **changes: Any) -> None:
         await self._session.send(
@@ -303,7 +309,7 @@ class Navigation:
         if length.isdigit() and len(length) < 20 and int(length) > self._limit:
             self.too_large = int(length)
             await self._refuse(event, "Aborted")
-        elif status in _WITHOUT_BODY or _is_file(first):
+        elif status in _WITHOUT_BODY or is_file(first):
             if document.first:
                 await self._read_answer(event, document)
             await self._refuse(event, "Aborted")
@@ -316,31 +322,11 @@ class Navigation:
     async def _read_answer(self, event: dict[str, Any], document: Document) -> None:
         body = b""
         if document.status not in _WITHOUT_BODY:
-            stream = await self._session.send(
-                "Fetch.takeResponseBodyAsStream", {"requestId": event["requestId"]}
-            )
-            chunks, size, ended = [], 0, False
-            while not ended and size <= self._limit:
-                part = await self._session.send(
-                    "IO.read", {"handle": stream["stream"], "size": _READ_BYTES}
-                )
-                data = part["data"]
-                chunks.append(
-                    base64.b64decode(data) if part.get("base64Encoded") else data.encode()
-                )
-                size, ended = size + len(chunks[-1]), part["eof"]
-            await self._session.send("IO.close", {"handle": stream["stream"]})
-            if size > self._limit:
-                self.too_large = size
+            body = await read_body(self._session, event["requestId"], self._limit)
+            if len(body) > self._limit:
+                self.too_large = len(body)
                 return
-            body = b"".join(chunks)
         self.answer = Document(document.url, document.status, document.headers, True, body)
-
-
-def _is_file(headers: Mapping[str, str]) -> bool:
-    """Tell whether a browser would rather save or play it than show it as a page."""
-    disposition = headers.get("content-disposition", "").strip().lower()
-    return disposition.startswith("attachment") or media_type(headers) not in HTML_TYPES
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

@@ -20,6 +20,7 @@ from websegment_scrapy.crawl.failures import (
     ElsewhereError,
     NotAllowedError,
     RenderBusyError,
+    RenderCrowdedError,
     RenderHeldUpError,
     RenderMemoryError,
 )
@@ -214,7 +215,7 @@ class RenderMiddleware:
             retry = self._retry_of(request, exception)
         if retry is not None:
             self.stats.inc_value("websegment/render/retried")
-            alone = isinstance(exception, RenderHeldUpError)
+            alone = isinstance(exception, (RenderCrowdedError, RenderHeldUpError))
             retry.meta[STATE_KEY] = {**state, "failures": failures, "alone": alone}
             return retry
         return self._plain(request, failures, reason)

@@ -22,11 +22,12 @@ from websegment_scrapy.crawl.documents import PlainDocuments
 from websegment_scrapy.crawl.failures import (
     NotAllowedError,
     RenderBusyError,
+    RenderCrowdedError,
     RenderHeldUpError,
     RenderMemoryError,
     RenderTimeoutError,
 )
-from websegment_scrapy.crawl.finishing import DataRequests, capture_finished, what_is_busy
+from websegment_scrapy.crawl.finishing import PageRequests, capture_finished, what_is_busy
 from websegment_scrapy.crawl.gone import GoneOrigins
 from websegment_scrapy.crawl.guard import PrivateAddressRefused
 from websegment_scrapy.crawl.keeping import KeeperError
@@ -65,7 +66,8 @@ class Renderer(BrowsingHandler):
       `RenderTimeoutError`, or with `RenderBusyError` when it does not even answer: then it is not
       tried again. When the browser itself did not answer, because some page held it up, it is
       `RenderHeldUpError`, and the page has the browser to itself for its next try. One that takes
-      more than ``WEBSEGMENT_RENDER_MEMORY`` fails with `RenderMemoryError`.
+      more than ``WEBSEGMENT_RENDER_MEMORY`` fails with `RenderMemoryError`, and one that was ended
+      because all together took too much with `RenderCrowdedError`; it is alone for its next try.
     - Few pages are open at once, more while processors are idle (`places`), and at most
       ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``, however they end.
     - The browser reaches the network through the `keeper` only, and private addresses only where
@@ -206,9 +208,9 @@ class Renderer(BrowsingHandler):
         }
         opening = Opening(request.url, request.method, headers, request.body)
         gone = self._gone.setdefault(page.context, GoneOrigins())
-        navigation = await Navigation.watch(page, opening, self._limit, gone)
+        navigation = await Navigation.watch(page, opening, self._limit, gone.patterns())
         self._navigations[request] = navigation
-        data = DataRequests(page)
+        requests = PageRequests(page, gone)
         started = monotonic()
         try:
             if "Cookie" in headers:
@@ -222,7 +224,7 @@ class Renderer(BrowsingHandler):
             snapshot = await capture_finished(
                 page,
                 navigation,
-                data,
+                requests,
                 settle_ms=self._own.render_settle * 1000,
                 load_ms=self._timeout * 500,
             )
@@ -233,7 +235,7 @@ class Renderer(BrowsingHandler):
                 await self._pictures.take(page, snapshot.document.url)
         finally:
             request.meta["download_latency"] = monotonic() - started
-            data.close()
+            requests.close()
             if request.meta.get("playwright_include_page"):  # any other page is closed anyway
                 self._background.keep(navigation.close())
         if body is not None:
@@ -280,12 +282,20 @@ class Renderer(BrowsingHandler):
 
     def _refuse_memory(self, error: PlaywrightError) -> None:
         """Say so when it was the keeper that ended the page."""
-        taken = None if self.keeper is None else self.keeper.ended_page()
-        if taken is not None and "crash" in error.message.lower():
-            raise RenderMemoryError(
-                f"the page took {taken} MiB of the browser's memory; it may take "
-                f"{self._own.render_memory} (WEBSEGMENT_RENDER_MEMORY)"
+        ended = None if self.keeper is None else self.keeper.ended_page()
+        if ended is None or "crash" not in error.message.lower():
+            return
+        why, taken = ended
+        if why == "crowded":
+            raise RenderCrowdedError(
+                f"the page took {taken} MiB, and the browser with all its pages too much; such a "
+                f"page is loaded alone (it may take {self._own.render_memory} MiB, "
+                "WEBSEGMENT_RENDER_MEMORY)"
             ) from error
+        raise RenderMemoryError(
+            f"the page took {taken} MiB of the browser's memory; it may take "
+            f"{self._own.render_memory} (WEBSEGMENT_RENDER_MEMORY)"
+        ) from error
 
     async def _route(self, page: Page, request: Request, spider: Any, name: str) -> None:
         """Have the user's own functions look at each request of the page."""

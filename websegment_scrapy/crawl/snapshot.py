@@ -20,7 +20,8 @@ from websegment_scrapy.crawl.browser import (
     launch_options,
 )
 from websegment_scrapy.crawl.driver import OWN_SIGNALS, driver_in
-from websegment_scrapy.crawl.finishing import DataRequests, capture_finished
+from websegment_scrapy.crawl.finishing import PageRequests, capture_finished
+from websegment_scrapy.crawl.gone import GoneOrigins
 from websegment_scrapy.crawl.keeping import Keeper, refusal
 from websegment_scrapy.crawl.navigation import Navigation, Opening
 from websegment_scrapy.crawl.pictures import picture_of
@@ -131,7 +132,7 @@ class Snapshotter:
 
     async def _snapshot(self, page: Page, url: str) -> Captured:
         navigation = await Navigation.watch(page, Opening(url), Config().page_size * 2**20)
-        data = DataRequests(page)
+        requests = PageRequests(page, GoneOrigins())
         try:
             await page.goto(url, wait_until="domcontentloaded", timeout=self._timeout * 1000)
         except PlaywrightError:
@@ -144,7 +145,7 @@ class Snapshotter:
                 raise AnalysisError(f"{url}: {refusal(host, address)}") from None
             raise
         snapshot = await capture_finished(
-            page, navigation, data, settle_ms=self._settle * 1000, load_ms=self._timeout * 500
+            page, navigation, requests, settle_ms=self._settle * 1000, load_ms=self._timeout * 500
         )
         if url.startswith("file:") and snapshot.document.url != url:
             raise AnalysisError(f"{url} leads to {snapshot.document.url}, another file")

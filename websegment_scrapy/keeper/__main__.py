@@ -5,8 +5,8 @@ for a page), ``pages`` (open at once), ``crawl`` (the crawl's process), ``folder
 files). Then questions, answered with their ``id``: ``{"id": 1, "listen": {}}`` → ``port`` (a door;
 with ``proxy``, other ``private`` hosts, or ``closed``); ``{"id": 2, "check": HOST}`` →
 ``allowed``; ``{"id": 3, "end": "browser"}`` → when it is ended. It tells on its own: ``refused``
-(host, address), ``ended`` and ``grown`` (MiB). When its input ends, the crawl is gone; nothing else
-ends it (`shielding`).
+(host, address), ``ended``, ``crowded`` and ``grown`` (MiB). When its input ends, the crawl is gone;
+nothing else ends it (`shielding`).
 """
 
 from __future__ import annotations

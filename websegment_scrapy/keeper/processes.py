@@ -15,7 +15,7 @@ _PARENT, _USER, _SYSTEM, _START = 1, 11, 12, 19  # positions in /proc/PID/stat a
 _LAST = 19
 """The niceness of a process that everything else comes before."""
 
-
+_MEMORY = b"RssAnon", b"RssShmem"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -25,8 +25,11 @@ class Process(NamedTuple):
     pid: int
     started: int
     kind: Literal["renderer", "browser", "other"]
-    private: int
-    """Bytes of resident memory that it does not share."""
+    own: int
+    """Bytes of memory that are no file's and that it alone has."""
+    shared: int
+    """Bytes of memory that are no file's and that others have too, such as pictures of a page,
+    which its renderer draws and the process of the graphics shows."""
     seconds: float
     """Processor time that it has used."""
 
@@ -53,7 +56,7 @@ def descendants(root: int) -> list[Process]:
     while waiting:
         pid = waiting.pop()
         waiting += children.get(pid, ())
-        found.append(Process(pid, started[pid], _kind(pid), _private(pid), used[pid]))
+        found.append(Process(pid, started[pid], _kind(pid), *_memory(pid), used[pid]))
     return found
 
 
@@ -107,9 +110,15 @@ def _kind(pid: int) -> Literal["renderer", "browser", "other"]:
     return "browser" if b"--type=" in arguments or b"--remote-debugging-" in arguments else "other"
 
 
-def _private(pid: int) -> int:
+def _memory(pid: int) -> tuple[int, int]:
+    """Return the bytes of memory that a process alone has, and those that it shares."""
+    found = dict.fromkeys(_MEMORY, 0)
     try:
-        _, resident, shared = (_PROC / str(pid) / "statm").read_bytes().split()[:3]
-    except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+        for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
+            name, _, value = line.partition(b":")
+            if name in found:
+                found[name] = int(value.split()[0]) * 1024  # the kernel says kB
+    except (OSError, ValueError, IndexError):
+        return 0, 0
+    own, shared = (found[name] for name in _MEMORY)
+    return own, shared
