@@ -24,7 +24,7 @@ DATA_SECONDS = 3.0
 """How long a loaded page's requests for data are waited for; some poll for ever."""
 
 DATA_POLL_SECONDS = 0.02
-MAX_REQUESTS = 1000
+MAX_REQUESTS = 500
 """Requests of a page that are followed: each one costs the crawl's event loop a moment, and the
 crawl the memory of an object, as long as anybody listens."""
 
