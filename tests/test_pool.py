@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import pickle
@@ -24,6 +25,7 @@ from websegment_scrapy.page.capture import Style
 from websegment_scrapy.page.static_style import DEFAULT_STYLE
 from websegment_scrapy.pool import AnalysisPool
 from websegment_scrapy.tasks import report_on
+from websegment_scrapy.worker import resident
 
 
 def double(value: int) -> int:
@@ -147,6 +149,26 @@ def test_a_worker_that_has_grown_is_replaced() -> None:
     with AnalysisPool(1, timeout=20, memory=1000) as pool:
         first = pool.submit(swell, 300).result()
         assert pool.submit(process_id, None).result() != first
+
+
+def leave_holes(mib: int) -> int:
+    """Take small pieces of memory, and let go of them all but the last."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    pieces = [libc.malloc(100_000) for _ in range(mib * 10)]
+    for piece in pieces:
+        ctypes.memset(piece, 7, 100_000)
+    for piece in pieces[:-1]:
+        libc.free(piece)
+    return resident()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library is another one")
+def test_a_worker_gives_free_memory_back() -> None:
+    with AnalysisPool(1, timeout=20, memory=1000) as pool:
+        before = pool.submit(double, 1).result() and pool.submit(resident).result()
+        assert pool.submit(leave_holes, 150).result() > before + 100 * 2**20
+        assert pool.submit(resident).result() < before + 50 * 2**20
 
 
 def test_closing_leaves_no_process_behind() -> None:

@@ -191,8 +191,8 @@ def test_pages_that_take_too_much_only_together_are_loaded_again_one_by_one(tmp_
 
 
 def test_pictures_that_a_page_has_drawn_count_as_what_it_takes(tmp_path):
-    layer = "position: fixed; inset: 0; will-change: transform; background: linear-gradient(#{:03x}, #fff)"
-    layers = "".join(f"<div style='{layer.format(n)}'>{n}</div>" for n in range(300))
+    style = "position: fixed; inset: 0; will-change: transform; background: linear-gradient(#{:03x}"
+    layers = "".join(f"<div style='{style.format(n)}, #fff)'>{n}</div>" for n in range(300))
     with Site({"/": PAGE.format(f"{layers}<img src=/slow>"), "/slow": Route(delay=5)}) as site:
         result = crawl(tmp_path, [site.url("/")], settings={"WEBSEGMENT_RENDER_MEMORY": 400})
     (item,) = result["by_url"].values()

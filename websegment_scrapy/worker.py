@@ -10,12 +10,13 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import IO, Any
 
 from websegment_scrapy.exceptions import AnalysisError
 from websegment_scrapy.frames import read_task, write_answer
 
-__all__ = ["main"]
+__all__ = ["give_back_memory", "main", "resident"]
 
 NICENESS = 10
 """Workers give way to the crawl's event loop when the cores are all busy."""
@@ -26,6 +27,10 @@ Python's default would go through the tree of a large page again and again."""
 
 PR_SET_PDEATHSIG = 1
 """Linux, ``prctl(2)``: the signal that a process gets when the thread that started it ends."""
+
+KEPT_GROWTH = 48 * 2**20
+"""Bytes of resident memory above the start at which the C library is told to give back what is
+free: it keeps tens of MB of what large pages took, in each worker."""
 
 RETIRE_GROWTH = 256 * 2**20
 """Bytes of resident memory above the start at which a worker makes room for a fresh one."""
@@ -52,14 +57,15 @@ def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
     _limit_memory(memory * 2**20)
-    start = _resident()
+    start = resident()
     write_answer(answers, "ready")
     while True:
         try:
             kind, value = _run(tasks)
         except EOFError:
             return
-        retire = kind == "memory" or _resident() > start + RETIRE_GROWTH
+        give_back_memory(start)
+        retire = kind == "memory" or resident() > start + RETIRE_GROWTH
         try:
             write_answer(answers, (kind, value, retire))
         except MemoryError:
@@ -114,7 +120,18 @@ def _limit_memory(extra: int) -> None:
         return
 
 
-def _resident() -> int:
+def give_back_memory(start: int) -> None:
+    """Give free memory back to the system, when there is much more than at the start."""
+    if resident() <= start + KEPT_GROWTH:
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):  # another C library than that of GNU
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process has, or 0 where nothing tells."""
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -12,6 +12,7 @@ import psutil
 
 from tests.fuzz.cases import page_case, run_page
 from tests.fuzz.pages import own_pages, real_pages
+from websegment_scrapy.worker import give_back_memory, resident
 
 STUCK = 60.0
 """Seconds of processor time after which a page is ended: it will not come back."""
@@ -62,11 +63,13 @@ def _work(pipe: Connection, seed: int, data: bool) -> None:
     pages = own_pages() + (real_pages() if data else [])
     me = psutil.Process()
     warnings.simplefilter("error")  # as in all tests
+    start = resident()
     while True:
         number = pipe.recv()
         began = time.process_time()
         found = run_page(page_case(seed, number, pages))
         seconds = time.process_time() - began
+        give_back_memory(start)  # as workers do
         memory = None
         if number % MEASURED_EVERY == 0:
             gc.collect()
