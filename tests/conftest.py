@@ -23,6 +23,7 @@ SLOW = (
     "test_crawl.py",
     "test_learn.py",
     "test_bad_input.py",
+    "test_on_demand.py",
     "test_render_failures.py",
     "test_honest_ends.py",
     "test_items.py",

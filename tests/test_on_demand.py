@@ -20,6 +20,8 @@ from tests.texts import page, prose
 from websegment_scrapy.crawl.demand import OFTEN, SELDOM, is_drawn
 from websegment_scrapy.page.by_script import read_signs
 
+pytestmark = pytest.mark.browser
+
 SCRIPT = "<script>window.stamp = 1</script>"
 ROOT = (
     "<html><head><title>Shop</title></head><body><div id=root></div><script>"
