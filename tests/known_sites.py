@@ -27,11 +27,18 @@ from websegment_scrapy.page.words import words
 
 Items = dict[str, dict[str, Any]]
 
+LEAST_RENDERED = 0.9
+"""Share of the pages of ``"always"``; the rest are no HTML, or failed."""
+
 
 def items_of(urls: list[str], render: str, folder: Path) -> Items:
     """Crawl pages; return the result field of each."""
     folder.mkdir(exist_ok=True)
-    settings = {"WEBSEGMENT_RENDER": render, "LOG_LEVEL": "ERROR"}
+    settings = {
+        "WEBSEGMENT_RENDER": render,
+        "WEBSEGMENT_PRIVATE_HOSTS": ["127.0.0.0/8"],
+        "LOG_LEVEL": "ERROR",
+    }
     done = crawl(urls, settings, folder=folder, timeout=3600)
     assert done.status == 0, done.log
     return {item["url"]: item["websegment"] for item in done.items}
@@ -85,12 +92,18 @@ def main() -> int:
                     and url in always
                     and is_wrongly_left(pages[url], found[url], always[url])
                 ]
-                seen = sum(item["rendered"] for item in found.values())
-                rows.append([name, str(len(half)), str(seen), str(len(left))])
+                seen, compared = (
+                    sum(item["rendered"] for item in items.values()) for items in (found, always)
+                )
+                if compared < LEAST_RENDERED * len(half):
+                    sys.exit(
+                        f"{compared} of {len(half)} pages were rendered: nothing to compare with"
+                    )
+                rows.append([name, str(len(half)), str(seen), str(compared), str(len(left))])
                 for url in left:
                     built = "built by script" if pages[url].scripted else "as it is"
                     print(f"{name}: {pages[url].site}{pages[url].path} ({built})")
-        print(text_table(["sites", "pages", "rendered", "wrongly left"], rows))
+        print(text_table(["sites", "pages", "rendered", "with always", "wrongly left"], rows))
     return 0
 
 
