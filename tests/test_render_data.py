@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
 from tests import crawling
 from tests.site import Site
 from tests.test_render import crawl
+from tests.texts import prose
+from websegment_scrapy.crawl.finishing import MAX_REQUESTS, PageRequests
 from websegment_scrapy.crawl.gone import ENOUGH, MAX_ORIGINS, SECONDS, GoneOrigins
+from websegment_scrapy.crawl.snapshot import Snapshotter
 
 PAGE = (
     "<!doctype html><title>x</title><p id=p></p>"
@@ -54,6 +58,33 @@ def test_pages_of_a_site_do_not_ask_on_and_on_for_a_host_that_is_gone(tmp_path: 
         "failed/net::ERR_SOCKS_CONNECTION_FAILED": 50,
         "failed/net::ERR_BLOCKED_BY_CLIENT.Inspector": 50,
     }
+
+
+@pytest.mark.browser
+def test_of_frames_without_end_only_some_are_loaded(tmp_path: Path) -> None:
+    frames = "".join(f"<iframe src='/frame?{number}'></iframe>" for number in range(500))
+    with Site({"/": f"<p>{prose(1, 40)}</p>{frames}", "/frame": "<p>framed</p>"}) as site:
+        done = crawling.crawl([site.url("/")], {"WEBSEGMENT_RENDER": "always"}, folder=tmp_path)
+        assert 0 < sum("/frame" in path for path in site.hits) <= 200
+    assert done.result(site.url("/"))["rendered"] is True
+    assert done.result(site.url("/"))["words"] >= 40
+
+
+@pytest.mark.browser
+def test_of_requests_without_end_only_some_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    followed = []
+    started = PageRequests._started
+
+    def counted(self: PageRequests, request: Any) -> None:
+        followed.append(request.url)
+        started(self, request)
+
+    monkeypatch.setattr(PageRequests, "_started", counted)
+    asking = f"for (let n = 0; n < {3 * MAX_REQUESTS}; n++) fetch('/data?' + n); show('some words')"
+    with Site({"/": PAGE.format(asking), "/data": "x"}) as site, Snapshotter() as browser:
+        captured = browser.render(site.url("/"))
+    assert "some words" in captured.html
+    assert len(followed) == MAX_REQUESTS + 1
 
 
 def test_an_origin_is_given_up_after_some_failures_and_no_other_with_it(
