@@ -113,13 +113,18 @@ def test_a_killed_browser_is_started_again_and_no_page_is_lost(tmp_path):
     assert result["left"]["contexts"] == 1
 
 
-def test_a_browser_that_answers_nothing_any_more_is_replaced_and_no_page_is_lost(tmp_path):
+@pytest.mark.parametrize("at_once", [1, 16])
+def test_a_browser_that_answers_nothing_any_more_is_replaced_and_no_page_is_lost(tmp_path, at_once):
     routes = {f"/{n}": Route(body=PAGE.format(n), delay=0.1) for n in range(12)}
     with Site(routes) as site:
         result = crawl(
             tmp_path,
             [site.url(path) for path in routes],
-            settings={"WEBSEGMENT_RENDER_TIMEOUT": 10, "WEBSEGMENT_RENDER_RETRIES": 1},
+            settings={
+                "WEBSEGMENT_RENDER_TIMEOUT": 10,
+                "WEBSEGMENT_RENDER_RETRIES": 1,
+                "CONCURRENT_REQUESTS": at_once,
+            },
             stop_browser_after=3,
         )
     assert result["stats"]["websegment/render/replaced"] == 1, result["log"]

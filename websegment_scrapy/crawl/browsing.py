@@ -280,6 +280,12 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             self.stats.inc_value("websegment/render/replaced")
         await closing
 
+    async def _end_dead_browser(self) -> None:
+        """End a browser that opens no page, although none is open that could hold it up."""
+        if await self._end_browser(getattr(self, "browser", None)):
+            logger.warning("The browser did not open a page and is replaced")
+            self.stats.inc_value("websegment/render/replaced")
+
     async def _close_page(self, page: Page) -> None:
         """Close a page, with its context if no other page may use that."""
         names = {id(each.context): name for name, each in self.context_wrappers.items()}

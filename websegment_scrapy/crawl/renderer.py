@@ -86,7 +86,7 @@ class Renderer(BrowsingHandler):
     ``websegment/render/unclosed`` (pages that could not be closed in time),
     ``websegment/render/refused`` (connections of pages to private addresses),
     ``websegment/render/replaced`` (browsers that had grown too large, or did not
-    close a page).
+    open or close a page).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -174,6 +174,8 @@ class Renderer(BrowsingHandler):
                 raise RenderBusyError(f"{request.url} {said} and is still busy") from error
             if busy == "browser":
                 self._held_up = monotonic()
+                if not self._navigations:
+                    await self._end_dead_browser()
             if started < self._held_up:
                 raise RenderHeldUpError(f"{request.url} {said}: the browser was busy") from error
             raise RenderTimeoutError(f"{request.url} {said}") from error
