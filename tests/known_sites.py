@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from tests.crawling import crawl
 from websegment_scrapy.bench.mix import MixedPage, real_mix
-from websegment_scrapy.bench.serving import serving, write_pages
+from websegment_scrapy.bench.serving import serving, write_mix
 from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, share_told
 from websegment_scrapy.measure.datasets import data_directory
 from websegment_scrapy.measure.report import text_table
@@ -68,13 +68,7 @@ def main() -> int:
     ):
         folder = Path(temporary)
         mix = real_mix(sites, 2 * args.pages, args.seed)
-        served: dict[str, dict[str, bytes]] = {}
-        for page in mix:
-            served.setdefault(page.site, {})[page.path] = page.body
-        folders = write_pages(served, folder / "sites")
-        for page in mix:
-            if page.files is not None and page.files not in folders[page.site]:
-                folders[page.site].append(page.files)
+        folders = write_mix(mix, folder / "sites")
         rows = []
         with serving(folders, folder / "sites.json") as origins:
             pages = {origins[page.site] + quote(page.path): page for page in mix}

@@ -29,8 +29,8 @@ PR_SET_PDEATHSIG = 1
 """Linux, ``prctl(2)``: the signal that a process gets when the thread that started it ends."""
 
 KEPT_GROWTH = 48 * 2**20
-"""Bytes of resident memory above the start at which the C library is told to give back what is
-free: it keeps tens of MB of what large pages took, in each worker."""
+"""Bytes by which resident memory grows until the C library is told to give back what is free: it
+keeps tens of MB of what large pages took, in each worker."""
 
 RETIRE_GROWTH = 256 * 2**20
 """Bytes of resident memory above the start at which a worker makes room for a fresh one."""
@@ -57,14 +57,14 @@ def _serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
     _limit_memory(memory * 2**20)
-    start = resident()
+    start = level = resident()
     write_answer(answers, "ready")
     while True:
         try:
             kind, value = _run(tasks)
         except EOFError:
             return
-        give_back_memory(start)
+        level = give_back_memory(level)
         retire = kind == "memory" or resident() > start + RETIRE_GROWTH
         try:
             write_answer(answers, (kind, value, retire))
@@ -120,14 +120,18 @@ def _limit_memory(extra: int) -> None:
         return
 
 
-def give_back_memory(start: int) -> None:
-    """Give free memory back to the system, when there is much more than at the start."""
-    if resident() <= start + KEPT_GROWTH:
-        return
+def give_back_memory(level: int) -> int:
+    """Give free memory back to the system, when much has been taken since it was at a level.
+
+    Returns the level from which on it grows then.
+    """
+    if resident() <= level + KEPT_GROWTH:
+        return level
     import ctypes
 
-    with suppress(OSError, AttributeError):  # another C library than that of GNU
+    with suppress(OSError, AttributeError, MemoryError):  # another C library than that of GNU
         ctypes.CDLL(None).malloc_trim(0)
+    return max(level, resident())
 
 
 def resident() -> int:

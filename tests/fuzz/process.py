@@ -63,13 +63,13 @@ def _work(pipe: Connection, seed: int, data: bool) -> None:
     pages = own_pages() + (real_pages() if data else [])
     me = psutil.Process()
     warnings.simplefilter("error")  # as in all tests
-    start = resident()
+    level = resident()
     while True:
         number = pipe.recv()
         began = time.process_time()
         found = run_page(page_case(seed, number, pages))
         seconds = time.process_time() - began
-        give_back_memory(start)  # as workers do
+        level = give_back_memory(level)  # as workers do
         memory = None
         if number % MEASURED_EVERY == 0:
             gc.collect()

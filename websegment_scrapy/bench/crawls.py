@@ -12,7 +12,7 @@ import numpy as np
 from w3lib.url import canonicalize_url
 
 from websegment_scrapy.bench import charts
-from websegment_scrapy.bench.serving import serving, write_pages
+from websegment_scrapy.bench.serving import serving, write_mix
 from websegment_scrapy.bench.spread import Spread
 from websegment_scrapy.bench.timed_crawl import CrawlFailed, time_crawl
 from websegment_scrapy.bench.variants import ALWAYS, BROWSER, PIPELINE, PLAIN, lacking, ours
@@ -162,13 +162,7 @@ def bench_crawl(
     running = [name for name in variants if name not in found.not_measured]
     packages = [name for name in PACKAGES if name != "trafilatura" or PIPELINE in running]
     found.versions = {name: version_of(name) for name in packages}
-    sites: dict[str, dict[str, bytes]] = {}
-    for page in pages:
-        sites.setdefault(page.site, {})[page.path] = page.body
-    folders = write_pages(sites, folder / "sites")
-    for page in pages:
-        if page.files is not None and page.files not in folders[page.site]:
-            folders[page.site].append(page.files)
+    folders = write_mix(pages, folder / "sites")
     chooser = random.Random(seed)
     done: dict[str, list[TimedCrawl]] = {name: [] for name in running}
     with serving(folders, folder / "sites.json") as origins:

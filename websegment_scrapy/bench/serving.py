@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["serving", "write_pages"]
+    from websegment_scrapy.bench.mix import MixedPage
+
+__all__ = ["serving", "write_mix", "write_pages"]
 
 
 def write_pages(sites: Mapping[str, Mapping[str, bytes]], folder: Path) -> dict[str, list[str]]:
@@ -30,6 +32,18 @@ def write_pages(sites: Mapping[str, Mapping[str, bytes]], folder: Path) -> dict[
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(body)
     return {site: [str(folder / site)] for site in sites}
+
+
+def write_mix(mix: Iterable[MixedPage], folder: Path) -> dict[str, list[str]]:
+    """Write the pages of a mix; beside the folder of each site stand those that its pages load."""
+    sites: dict[str, dict[str, bytes]] = {}
+    files: dict[str, dict[str, None]] = {}
+    for page in mix:
+        sites.setdefault(page.site, {})[page.path] = page.body
+        if page.files is not None:
+            files.setdefault(page.site, {})[page.files] = None
+    folders = write_pages(sites, folder)
+    return {site: [*own, *files.get(site, ())] for site, own in folders.items()}
 
 
 @contextmanager

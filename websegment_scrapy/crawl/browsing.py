@@ -73,7 +73,7 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         self._start_lock = asyncio.Lock()
         self._replacing = asyncio.Lock()
         self._stuck: set[asyncio.Future[Any]] = set()
-        """Pages that the browser does not close: either it does after all, or it is ended."""
+        """What the browser does not answer to: either it does after all, or it is ended."""
         self._started = False
         self._background = Background()
         self._ended: Browser | None = None
@@ -90,7 +90,7 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             logger.warning(REMOTE)
         else:
             self.browser_provider_cls = lambda given: KeptBrowserProvider(
-                given, self._own, self._places.number
+                given, self._own, self._places.most
             )
 
     @property
@@ -280,11 +280,26 @@ class BrowsingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
             self.stats.inc_value("websegment/render/replaced")
         await closing
 
-    async def _end_dead_browser(self) -> None:
-        """End a browser that opens no page, although none is open that could hold it up."""
-        if await self._end_browser(getattr(self, "browser", None)):
-            logger.warning("The browser did not open a page and is replaced")
-            self.stats.inc_value("websegment/render/replaced")
+    def _look_after_browser(self) -> None:
+        """See whether a browser that opened no page, although none is open, answers at all."""
+        silent = self._background.keep(self._end_silent_browser())
+        self._stuck.add(silent)
+        silent.add_done_callback(self._stuck.discard)
+
+    async def _end_silent_browser(self) -> None:
+        """End a browser that does not answer; one that is only slow does in time."""
+        browser = getattr(self, "browser", None)
+        if browser is None:
+            return
+        with suppress(PlaywrightError):  # it is gone
+            try:
+                async with asyncio.timeout(STUCK_SECONDS):
+                    session = await browser.new_browser_cdp_session()
+                    await session.detach()
+            except TimeoutError:
+                if await self._end_browser(browser):
+                    logger.warning("The browser opened no page and is replaced")
+                    self.stats.inc_value("websegment/render/replaced")
 
     async def _close_page(self, page: Page) -> None:
         """Close a page, with its context if no other page may use that."""

@@ -209,8 +209,8 @@ class Keeper:
             elif "grown" in told:
                 self.grown = True
             else:
-                for why, mib in told.items():
-                    self._ended = (monotonic(), why, mib)
+                why = "ended" if "ended" in told else "crowded"
+                self._ended = (monotonic(), why, told[why])
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(KeeperError("the browser's keeper has ended"))

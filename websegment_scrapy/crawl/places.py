@@ -46,7 +46,7 @@ class Places:
         memory: Path = Path("/proc/meminfo"),
     ) -> None:
         self._least = min(least, most)
-        self._most = most
+        self.most = most
         self._files = stat, memory
         self.number = self._least
         self._taken = 0
@@ -107,7 +107,7 @@ class Places:
                 self._free.release()
 
     def _look_later(self) -> None:
-        if self._next_look is None and self._most > self._least:
+        if self._next_look is None and self.most > self._least:
             loop = asyncio.get_running_loop()
             self._next_look = loop.call_later(LOOK_SECONDS, self._look)
 
@@ -128,7 +128,7 @@ class Places:
             idle > IDLE
             and not self._held
             and self._taken >= self.number
-            and self.number < self._most
+            and self.number < self.most
             and _free_mib(self._files[1]) > FREE_MIB
         ):
             self.number += 1

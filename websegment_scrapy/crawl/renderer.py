@@ -175,7 +175,7 @@ class Renderer(BrowsingHandler):
             if busy == "browser":
                 self._held_up = monotonic()
                 if not self._navigations:
-                    await self._end_dead_browser()
+                    self._look_after_browser()
             if started < self._held_up:
                 raise RenderHeldUpError(f"{request.url} {said}: the browser was busy") from error
             raise RenderTimeoutError(f"{request.url} {said}") from error

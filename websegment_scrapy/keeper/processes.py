@@ -112,13 +112,16 @@ def _kind(pid: int) -> Literal["renderer", "browser", "other"]:
 
 def _memory(pid: int) -> tuple[int, int]:
     """Return the bytes of memory that a process alone has, and those that it shares."""
-    found = dict.fromkeys(_MEMORY, 0)
+    found: dict[bytes, int] = {}
     try:
         for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
             name, _, value = line.partition(b":")
-            if name in found:
+            if name in _MEMORY:
                 found[name] = int(value.split()[0]) * 1024  # the kernel says kB
+        if not found:  # a sandbox with a kernel of its own tells only what it cannot do without
+            _, resident, files = (_PROC / str(pid) / "statm").read_bytes().split()[:3]
+            return (int(resident) - int(files)) * os.sysconf("SC_PAGE_SIZE"), 0
     except (OSError, ValueError, IndexError):
         return 0, 0
-    own, shared = (found[name] for name in _MEMORY)
+    own, shared = (found.get(name, 0) for name in _MEMORY)
     return own, shared
