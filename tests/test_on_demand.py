@@ -228,6 +228,8 @@ def test_what_is_posted_is_sent_once(crawls: Crawls) -> None:
         (page(prose(1, 30), links=SCRIPT), "little"),
         (built("x"), "empty"),
         ("<div id=app></div><p>" + prose(1, 20) + "</p>" + SCRIPT, "root"),
+        ("<div id=app></div><p>" + prose(1, 300) + "</p>" + SCRIPT, "root"),
+        ("<div id=app><p>" + prose(1, 300) + "</p></div>" + SCRIPT, ""),
         ("<noscript>Please enable JavaScript</noscript><p>" + prose(1, 20) + SCRIPT, "asks"),
         ("<noscript>Please enable JavaScript</noscript><p>" + prose(1, 300) + SCRIPT, ""),
         ("<ul>" + "<li><a href=/x>A link of several words to read here now</a>" * 50 + SCRIPT,
