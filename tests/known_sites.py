@@ -19,11 +19,11 @@ from urllib.parse import quote
 from tests.crawling import crawl
 from websegment_scrapy.bench.mix import MixedPage, real_mix
 from websegment_scrapy.bench.serving import serving, write_mix
-from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, share_told
+from websegment_scrapy.dedup.plain import PlainHtml
 from websegment_scrapy.measure.datasets import data_directory
 from websegment_scrapy.measure.report import text_table
 from websegment_scrapy.measure.sites import crawled_sites
-from websegment_scrapy.page.words import words
+from websegment_scrapy.tasks import is_told
 
 Items = dict[str, dict[str, Any]]
 
@@ -50,9 +50,8 @@ def is_wrongly_left(page: MixedPage, plain: dict[str, Any], rendered: dict[str, 
         return False
     if page.scripted:
         return True
-    told = [*words(plain["main_text"] or ""), *PlainHtml.read(page.body).text]
-    share = share_told(rendered["main_text"] or "", told)
-    return share is not None and share < PARTLY
+    found = PlainHtml.read(page.body).text
+    return not is_told(rendered["main_text"] or "", found, page.body, None, page.path)
 
 
 def main() -> int:

@@ -75,6 +75,7 @@ def test_pages_have_about_as_many_nodes_as_were_asked_for(nodes: int) -> None:
         "</body></html>",
         "<title>T</title><p>Nothing that says where the body begins.",
         "\ufeff<HEAD><TITLE>T</TITLE></HEAD><BODY><P>In capitals.</BODY>",
+        "<head><title>T</title></head><!-- <body class=old> --><body><p>Of two bodies.</body>",
     ],
 )
 def test_a_page_built_by_script_has_its_content_in_a_script_only(html: str) -> None:

@@ -18,7 +18,9 @@ from tests.crawling import Crawl, crawl
 from tests.site import Route, Site
 from tests.texts import page, prose
 from websegment_scrapy.crawl.demand import OFTEN, SELDOM, is_drawn
+from websegment_scrapy.dedup.plain import PlainHtml
 from websegment_scrapy.page.by_script import read_signs
+from websegment_scrapy.tasks import is_told
 
 pytestmark = pytest.mark.browser
 
@@ -142,6 +144,63 @@ def test_text_that_a_design_cuts_up_is_in_the_plain_html_all_the_same(crawls: Cr
     assert done.stats["websegment/render/needed"] == 0
 
 
+def test_words_for_narrow_screens_between_the_cells_of_a_table_are_no_scripts_work(
+    crawls: Crawls,
+) -> None:
+    paths = crawls.paths(8)
+    label = "<span class=x>only for narrow screens</span>"
+    for number, path in enumerate(paths):
+        cells = (f"<tr><td>{word} {number}{label}" for word in prose(number, 60).split())
+        table = f"<style>.x {{ display: none }}</style><table>{''.join(cells)}</table>"
+        crawls.site.routes[path] = page(table, links=SCRIPT)
+    done = crawls.crawl(*paths)
+    assert done.stats["websegment/render/compared"] == 3
+    assert done.stats["websegment/render/needed"] == 0
+
+
+def test_what_a_browser_garbles_is_not_a_scripts_work(crawls: Crawls) -> None:
+    paths = crawls.paths(8)
+    for number, path in enumerate(paths):
+        russian = prose(number, 40).translate({97 + n: 0x430 + n for n in range(26)})
+        html = page(russian, links=SCRIPT)
+        crawls.site.routes[path] = Route(body=html.encode(), content_type="text/html")
+    done = crawls.crawl(*paths)
+    assert done.stats["websegment/render/compared"] == 3
+    assert done.stats["websegment/render/needed"] == 0
+
+
+def tells(plain: bytes, text: str) -> bool:
+    """Say whether plain HTML tells a text."""
+    return is_told(text, PlainHtml.read(plain).text, plain, None, "http://a.example/")
+
+
+LINES = "Size S M L\nColour\nOrange\nWhite\nNot sure what is right for you?\nBottle Opener 7.00"
+
+
+@pytest.mark.parametrize(
+    ("html", "told"),
+    [
+        ("<p>Size S M L<p>Colour<p>Orange<p>White<p>Not sure what is right for you?"
+         "<p>Bottle Opener 7.00", True),
+        ("<p>Bottle Opener 7.00<p>Size S M L<p>Clear<p>White<p>or<p>Orange<p>Colour<p>please"
+         "<p>Not sure what is right for you?", True),
+        ("<p>Size S M L<p>Colour<p>Orange<p>White<p>Bottle Opener", False),
+        ("<p>you size what is S sure Bottle L M<p>Opener right Colour not 7.00 Orange for White",
+         False),
+    ],
+)  # fmt: skip
+def test_lines_in_another_order_are_no_scripts_work(html: str, told: bool) -> None:
+    assert tells(f"<title>T</title>{html}".encode(), LINES) is told
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_page_that_a_browser_garbles_may_be_built_by_a_script_too(told: bool) -> None:
+    text = "Вот мы и добрались до загадочного места"
+    plain = f"<p>{text if told else 'Вот мы и здесь'}".encode()
+    shown = text.encode().decode("cp1252", "replace")
+    assert tells(plain, shown) is told
+
+
 def test_a_site_that_changes_its_technique_is_noticed(crawls: Crawls) -> None:
     looked_at, others = crawls.paths(4, looked_at=True), crawls.paths(20)
     for path in (*looked_at, *others):
@@ -228,6 +287,8 @@ def test_what_is_posted_is_sent_once(crawls: Crawls) -> None:
         (page(prose(1, 30), links=SCRIPT), "little"),
         (built("x"), "empty"),
         ("<div id=app></div><p>" + prose(1, 20) + "</p>" + SCRIPT, "root"),
+        ("<div id=app></div><p>" + prose(1, 300) + "</p>" + SCRIPT, "root"),
+        ("<div id=app><p>" + prose(1, 300) + "</p></div>" + SCRIPT, ""),
         ("<noscript>Please enable JavaScript</noscript><p>" + prose(1, 20) + SCRIPT, "asks"),
         ("<noscript>Please enable JavaScript</noscript><p>" + prose(1, 300) + SCRIPT, ""),
         ("<ul>" + "<li><a href=/x>A link of several words to read here now</a>" * 50 + SCRIPT,

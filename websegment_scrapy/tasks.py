@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from websegment_scrapy.dedup.signature import Signature
     from websegment_scrapy.template.sitelevel import SiteVerdict
 
-__all__ = ["judge_again", "needs_browser", "plain_hashes", "report_on", "signs_of"]
+__all__ = ["is_told", "judge_again", "needs_browser", "plain_hashes", "report_on", "signs_of"]
+
+UNDECLARED = "cp1252"
+"""What browsers take a document for that does not say its encoding (HTML standard, section
+13.2.3.2): in most of the world's languages Western European."""
 
 
 def report_on(
@@ -87,25 +91,35 @@ def signs_of(body: bytes, content_type: str | None = None) -> str | None:
 
 
 def needs_browser(captured: Captured, plain: bytes, plain_type: str | None, url: str) -> bool:
-    """Say whether a rendered page has text or links that its plain HTML has not.
+    """Say whether a rendered page has text or links that its plain HTML has not."""
+    from websegment_scrapy.dedup.plain import PlainHtml, has_more_links
+    from websegment_scrapy.extraction import extract
+
+    text = extract(captured, url=url).main_text
+    found = PlainHtml.read(plain, content_type=plain_type)
+    if has_more_links(PlainHtml.read(captured.plain()).links, found.links, url):
+        return True
+    return not is_told(text, found.text, plain, plain_type, url)
+
+
+def is_told(text: str, found: list[str], plain: bytes, plain_type: str | None, url: str) -> bool:
+    """Say whether plain HTML, in which those words were found, has a rendered page's main text.
 
     The runs of words in the HTML are torn where a design hides words between others or joins them;
-    in the main text of the HTML alone they are not. The latter is looked for only if need be.
+    in the main text of the HTML alone they are not. The latter is looked for only if need be. A
+    document that does not say how it is encoded a browser reads as Western European, and may garble
+    it; what it shows then is no script's work either.
     """
-    from websegment_scrapy.dedup.plain import PARTLY, PlainHtml, has_more_links, share_told
+    from websegment_scrapy.dedup.plain import PlainHtml, tells_lines
     from websegment_scrapy.extraction import extract
     from websegment_scrapy.page.words import words
 
-    found = PlainHtml.read(plain, content_type=plain_type)
-    text = extract(captured, url=url).main_text
-    if has_more_links(PlainHtml.read(captured.plain()).links, found.links, url):
+    if tells_lines(found, text):
         return True
-    share = share_told(text, found.text)
-    if share is None or share >= PARTLY:
-        return False
     without = words(extract(plain, content_type=plain_type, url=url).main_text)
-    share = share_told(text, [*without, *found.text])
-    return share is not None and share < PARTLY
+    if tells_lines([*without, *found], text):
+        return True
+    return tells_lines(PlainHtml.read(plain.decode(UNDECLARED, "replace")).text, text)
 
 
 def judge_again(

@@ -63,7 +63,7 @@ def by_script(html: str) -> bytes:
     """Return a document whose body is written by a script, with the same content in the end."""
     data = html.removeprefix("\ufeff").encode("utf-8", "replace")
     lowered = data.lower()  # of bytes: as long as before
-    start = max(lowered.find(b"<body"), lowered.find(b"</head"))
+    start = max(_body(lowered), lowered.find(b"</head"))
     at = lowered.find(b">", start) + 1 if start >= 0 else 0
     end = lowered.rfind(b"</body")
     end = end if end > at else len(data)
@@ -73,6 +73,14 @@ def by_script(html: str) -> bytes:
         f'document.getElementById("root").innerHTML = {told};}});</script>'
     )
     return _MARK + data[:at] + script.encode() + data[end:]
+
+
+def _body(lowered: bytes) -> int:
+    """Return where the body's tag is, -1 if it has none; one in a comment is none."""
+    found = lowered.find(b"<body")
+    while found >= 0 and lowered.rfind(b"<!--", 0, found) > lowered.rfind(b"-->", 0, found):
+        found = lowered.find(b"<body", found + 1)
+    return found
 
 
 def made_mix(count: int, seed: int) -> list[MixedPage]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lxml import etree
 
-__all__ = ["FULLY", "PARTLY", "PlainHtml", "has_more_links", "share_told"]
+__all__ = ["FULLY", "PARTLY", "PlainHtml", "has_more_links", "share_told", "tells_lines"]
 
 VERSION = 16 * NORMALISER_VERSION + 1
 """Goes into the hashes; raised whenever other words are hashed."""
@@ -104,9 +104,29 @@ def share_told(main_text: str, found: list[str]) -> float | None:
     ``None``: the text has no such run.
     """
     wanted = words(main_text)
-    windows = set(zip(*(wanted[start:] for start in range(WINDOW)), strict=False))
-    there = windows.intersection(zip(*(found[start:] for start in range(WINDOW)), strict=False))
+    windows = set(_runs(wanted, WINDOW))
+    there = windows.intersection(_runs(found, WINDOW))
     return len(there) / len(windows) if windows else None
+
+
+def tells_lines(found: list[str], main_text: str) -> bool:
+    """Say whether words tell a text, whatever the order in which its lines stand there.
+
+    A browser shows the lines of a list, a table or a product in another order than the HTML has
+    them, with others between them, or without some; that is no script's work. So runs of words do
+    not cross lines, and a line of fewer than `WINDOW` words is one run.
+    """
+    runs: set[tuple[str, ...]] = set()
+    for line in main_text.splitlines():
+        wanted = words(line)
+        runs.update(_runs(wanted, min(WINDOW, len(wanted))))
+    there = {run for size in range(1, WINDOW + 1) for run in _runs(found, size)}
+    return len(runs & there) >= PARTLY * len(runs)
+
+
+def _runs(of: list[str], size: int) -> Iterator[tuple[str, ...]]:
+    """Yield the runs of so many words."""
+    return zip(*(of[start:] for start in range(size)), strict=False)
 
 
 def has_more_links(links: frozenset[str], known: frozenset[str], url: str) -> bool:

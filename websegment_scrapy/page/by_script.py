@@ -2,8 +2,9 @@
 
 They are read before anything is rendered, from the HTML alone. They are stated, not learned: of
 pages built by script there are few kinds, and all have in common that little running text is in
-the HTML while scripts are. A sign is a suspicion; whether it holds is learned for each site
-(`store.rendering`). How often both are wrong is measured (``docs/results.md``).
+the HTML while scripts are, or that an element which a framework fills is empty. A sign is a
+suspicion; whether it holds is learned for each site (`store.rendering`). How often both are wrong
+is measured (``docs/results.md``).
 """
 
 from __future__ import annotations
@@ -89,10 +90,10 @@ class PlainSigns:
             return ""
         if self.words < HARDLY_ANY:
             return "empty"
+        if self.empty_root:  # whatever stands around it
+            return "root"
         if self.running >= LITTLE:
             return ""
-        if self.empty_root:
-            return "root"
         return "asks" if self.asks else "little"
 
 
