@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from websegment_scrapy.crawl.documents import PlainDocuments
 from websegment_scrapy.crawl.dropping import Unchanged
 from websegment_scrapy.crawl.ending import Ending
+from websegment_scrapy.crawl.garbage import count_again, leave_alone
 from websegment_scrapy.crawl.media import too_large
 from websegment_scrapy.crawl.pages import PageRegistry, add_seconds, enabled_config
 from websegment_scrapy.crawl.responses import TOO_LARGE
@@ -97,6 +98,7 @@ class SegmentPipeline:
         )
         self.registry.pool = self.pool
         self.ending.on_leave(self.pool.abandon)
+        leave_alone(self)
 
     async def close_spider(self) -> None:
         """End the worker processes, when all pages are recorded and the last judged again."""
@@ -104,6 +106,7 @@ class SegmentPipeline:
         if self.registry.settled is not None:
             await self.registry.settled.wait()
         self.registry.pool = None
+        count_again(self)
         if self.pool is not None:
             await asyncio.get_running_loop().run_in_executor(None, self.pool.close)
 
