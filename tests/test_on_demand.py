@@ -158,7 +158,7 @@ def test_words_for_narrow_screens_between_the_cells_of_a_table_are_no_scripts_wo
     assert done.stats["websegment/render/needed"] == 0
 
 
-def test_what_a_browser_garbles_is_not_a_scripts_work(crawls: Crawls) -> None:
+def test_a_page_that_does_not_say_its_encoding_is_not_a_scripts_work(crawls: Crawls) -> None:
     paths = crawls.paths(8)
     for number, path in enumerate(paths):
         russian = prose(number, 40).translate({97 + n: 0x430 + n for n in range(26)})
@@ -191,14 +191,6 @@ LINES = "Size S M L\nColour\nOrange\nWhite\nNot sure what is right for you?\nBot
 )  # fmt: skip
 def test_lines_in_another_order_are_no_scripts_work(html: str, told: bool) -> None:
     assert tells(f"<title>T</title>{html}".encode(), LINES) is told
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_a_page_that_a_browser_garbles_may_be_built_by_a_script_too(told: bool) -> None:
-    text = "Вот мы и добрались до загадочного места"
-    plain = f"<p>{text if told else 'Вот мы и здесь'}".encode()
-    shown = text.encode().decode("cp1252", "replace")
-    assert tells(plain, shown) is told
 
 
 def test_a_site_that_changes_its_technique_is_noticed(crawls: Crawls) -> None:

@@ -100,6 +100,10 @@ CASES: dict[str, Case] = {
         "visibility: hid", ("visibility:", " ", "h"), "d",
     ),
     "page.markup._TAG": case("<", "< ", "</a", "a"),
+    "page.garbled._SEQUENCES": case(
+        "\xc3\xa9", "a\xc3\xa9", "\xc3", "\xe2\x80", ">", "> ", (">", " ", "x"),
+        (">", "\xc2\xa0", "x"), how="finditer",
+    ),
     "page.capture._COORDINATE": case("1", "-", "-1", "1 ", how="fullmatch"),
     "page.capture._MARK": case("a", "0", how="fullmatch"),
     "page.decode._TAG": case("<", "a", "< <"),

@@ -184,6 +184,28 @@ def test_pages_arrive_rendered_and_clean_and_nothing_stays_open(tmp_path):
     assert result["stats"]["playwright/browser_count"] == 1
 
 
+def test_undeclared_utf8_is_the_same_text_as_without_a_browser(tmp_path):
+    text = "Глава\xa0первая: “naïve” 東京"
+    html = f"<p>{text}</p><table><tr><td>\xa0</td><td>{text}</td></tr></table>"
+    script = "<script>document.write('<p>caf\\u00e9 \\u20ac</p>')</script>"
+    routes = {
+        "/undeclared": Route(body=(html + script).encode(), content_type="text/html"),
+        "/declared": Route(
+            body=f"<p>{text}</p>".encode(), content_type="text/html; charset=iso-8859-1"
+        ),
+        "/meta": Route(
+            body=f"<meta charset=utf-8><p>{text}</p>".encode(), content_type="text/html"
+        ),
+    }
+    with Site(routes) as site:
+        found = crawl(tmp_path, [site.url(path) for path in routes])["by_url"]
+        undeclared, declared, meta = (found[site.url(path)]["text"] for path in routes)
+    assert undeclared.count(text) == 2
+    assert "café €" in undeclared
+    assert "Ð" in declared
+    assert text in meta.replace("&nbsp;", "\xa0")
+
+
 def test_each_request_decides_and_resources_keep_their_type(tmp_path):
     big = "é" * 10
     routes = {

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_told", "judge_again", "needs_browser", "plain_hashes", "report_on", "signs_of"]
 
-UNDECLARED = "cp1252"
-"""What browsers take a document for that does not say its encoding (HTML standard, section
-13.2.3.2): in most of the world's languages Western European."""
-
 
 def report_on(
     html: bytes | Captured,
@@ -106,20 +102,16 @@ def is_told(text: str, found: list[str], plain: bytes, plain_type: str | None, u
     """Say whether plain HTML, in which those words were found, has a rendered page's main text.
 
     The runs of words in the HTML are torn where a design hides words between others or joins them;
-    in the main text of the HTML alone they are not. The latter is looked for only if need be. A
-    document that does not say how it is encoded a browser reads as Western European, and may garble
-    it; what it shows then is no script's work either.
+    in the main text of the HTML alone they are not. The latter is looked for only if need be.
     """
-    from websegment_scrapy.dedup.plain import PlainHtml, tells_lines
+    from websegment_scrapy.dedup.plain import tells_lines
     from websegment_scrapy.extraction import extract
     from websegment_scrapy.page.words import words
 
     if tells_lines(found, text):
         return True
     without = words(extract(plain, content_type=plain_type, url=url).main_text)
-    if tells_lines([*without, *found], text):
-        return True
-    return tells_lines(PlainHtml.read(plain.decode(UNDECLARED, "replace")).text, text)
+    return tells_lines([*without, *found], text)
 
 
 def judge_again(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ from websegment_scrapy.crawl.failures import ElsewhereError
 from websegment_scrapy.crawl.media import TooLargeError, is_file, read_body, too_large
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import SCRIPT, Captured, new_mark
+from websegment_scrapy.page.garbled import is_undeclared, ungarbled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,7 +211,12 @@ class Navigation:
         if "exceptionDetails" in answer:
             what = answer["exceptionDetails"].get("exception", {}).get("description", "")
             raise WebsegmentError(f"the page could not be captured: {what[:200]}")
-        return self._snapshot(before, answer["result"].get("value") or {}, mark)
+        value = answer["result"].get("value") or {}
+        snapshot = self._snapshot(before, value, mark)
+        if value["western"] and is_undeclared(snapshot.document.headers):
+            html = await asyncio.to_thread(ungarbled, snapshot.captured.html)
+            snapshot = replace(snapshot, captured=Captured(html, mark))
+        return snapshot
 
     async def close(self) -> None:
         """Let go of the page."""

@@ -8,9 +8,10 @@
  * moment: attributes with the mark in their names are written, the document is serialised, the
  * attributes are removed. No script of the page runs meanwhile, and none knows the mark.
  *
- * Returns {html, bare, bytes}: `bare` if the document has no head of its own (is it HTML at all?),
- * `bytes` the length of the document that the server sent. Instead of html: {boxes: -1} when the
- * document is not HTML, {length} when it is longer than the limit.
+ * Returns {html, bare, bytes, western}: `bare` if the document has no head of its own (is it HTML at
+ * all?), `bytes` the length of the document that the server sent, `western` if it was read as
+ * windows-1252 and does not say so. Instead of html: {boxes: -1} when the document is not HTML,
+ * {length} when it is longer than the limit.
  */
 async (options) => {
   /* DOM members are taken from their prototypes: a form field or an image named "attributes",
@@ -43,6 +44,8 @@ async (options) => {
   const bodyOf = getter(Document.prototype, "body");
   const headOf = getter(Document.prototype, "head");
   const doctypeOf = getter(Document.prototype, "doctype");
+  const encodingOf = getter(Document.prototype, "characterSet");
+  const find = method(Document.prototype, "querySelector");
   const styleOf = window.getComputedStyle;
 
   const PAGE = "data-ws-" + options.mark + "-page";
@@ -328,7 +331,9 @@ async (options) => {
   const doctype = doctypeOf(document);
   const bare = head === null || firstChild(head) === null;
   const [loaded] = performance.getEntriesByType("navigation");
-  const answer = { bare, bytes: loaded ? loaded.decodedBodySize : 0 };
+  const declared = "meta[charset], meta[http-equiv='content-type' i]";
+  const western = encodingOf(document) === "windows-1252" && find(document, declared) === null;
+  const answer = { bare, western, bytes: loaded ? loaded.decodedBodySize : 0 };
   const start = doctype === null ? "" : new XMLSerializer().serializeToString(doctype);
   try {
     setAttribute(root, PAGE, page + ',"styles":[' + list + "]}");
