@@ -13,6 +13,7 @@ from websegment_scrapy.dedup.signature import RECIPES, signature_of, similarity
 from websegment_scrapy.exceptions import WebsegmentError
 from websegment_scrapy.page.capture import Captured, read_box, read_page, read_text
 from websegment_scrapy.page.decode import decode, is_plainly_not_html, refuse_other_formats
+from websegment_scrapy.page.garbled import ungarbled
 from websegment_scrapy.page.told import told_texts
 from websegment_scrapy.store.record import canonical_url, clean, host_of, url_key
 from websegment_scrapy.template.normalise import letters_of, normal_link, normal_text
@@ -71,6 +72,8 @@ def _decode(rng: Random) -> None:
     )
     text = decode(body, content_type=header, encoding=rng.choice((None, None, name)))
     refuse_other_formats(text)
+    ungarbled(body.decode("latin-1"))
+    ungarbled(text)
 
 
 def _signature(rng: Random) -> None:
