@@ -196,14 +196,24 @@ def test_undeclared_utf8_is_the_same_text_as_without_a_browser(tmp_path):
         "/meta": Route(
             body=f"<meta charset=utf-8><p>{text}</p>".encode(), content_type="text/html"
         ),
+        "/late": Route(
+            body=f"<div>{'a ' * 800}</div><meta charset=UTF-8><p>{text}</p>".encode(),
+            content_type="text/html",
+        ),
+        "/western": Route(
+            body=f"<meta charset=windows-1252><p>{text}</p>".encode(), content_type="text/html"
+        ),
     }
     with Site(routes) as site:
         found = crawl(tmp_path, [site.url(path) for path in routes])["by_url"]
-        undeclared, declared, meta = (found[site.url(path)]["text"] for path in routes)
+        texts = (found[site.url(path)]["text"].replace("&nbsp;", "\xa0") for path in routes)
+        undeclared, declared, meta, late, western = texts
     assert undeclared.count(text) == 2
     assert "café €" in undeclared
+    assert text in meta
+    assert text in late
     assert "Ð" in declared
-    assert text in meta.replace("&nbsp;", "\xa0")
+    assert "Ð" in western
 
 
 def test_each_request_decides_and_resources_keep_their_type(tmp_path):

@@ -10,7 +10,7 @@
  *
  * Returns {html, bare, bytes, western}: `bare` if the document has no head of its own (is it HTML at
  * all?), `bytes` the length of the document that the server sent, `western` if it was read as
- * windows-1252 and does not say so. Instead of html: {boxes: -1} when the document is not HTML,
+ * windows-1252 and says nothing, or too late that it is UTF-8. Instead of html: {boxes: -1} when the document is not HTML,
  * {length} when it is longer than the limit.
  */
 async (options) => {
@@ -331,7 +331,9 @@ async (options) => {
   const doctype = doctypeOf(document);
   const bare = head === null || firstChild(head) === null;
   const [loaded] = performance.getEntriesByType("navigation");
-  const declared = "meta[charset], meta[http-equiv='content-type' i]";
+  const declared =
+    "meta[charset]:not([charset='utf-8' i]), " +
+    "meta[http-equiv='content-type' i]:not([content*='utf-8' i])";
   const western = encodingOf(document) === "windows-1252" && find(document, declared) === null;
   const answer = { bare, western, bytes: loaded ? loaded.decodedBodySize : 0 };
   const start = doctype === null ? "" : new XMLSerializer().serializeToString(doctype);

@@ -1,10 +1,11 @@
 """UTF-8 that a browser read as Western European, because the page does not say how it is encoded.
 
-The HTML standard has browsers take such a page for windows-1252 in most languages (section
-13.2.3.2), and Chromium never guesses UTF-8 for what came from a server. A reader who sees that goes
-on; a crawl that reads the same page without a browser finds its text (`decode`), and both must be
-the same text. The browser loses no byte, so what it shows is turned back. What the page's scripts
-write is no UTF-8 when it is turned back, and stays.
+Or it says so too late: after 1024 bytes, or in the midst of its body, no browser listens. The HTML
+standard has browsers take such a page for windows-1252 in most languages (section 13.2.3.2), and
+Chromium never guesses UTF-8 for what came from a server. A reader who sees that goes on; a crawl
+that reads the same page without a browser finds its text (`decode`), and both must be the same
+text. The browser loses no byte, so what it shows is turned back. What the page's scripts write is
+no UTF-8 when it is turned back, and stays.
 """
 
 from __future__ import annotations
