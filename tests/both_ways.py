@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from tests.known_sites import items_of
-from websegment_scrapy.bench.mix import real_mix
-from websegment_scrapy.bench.serving import serving, write_mix
-from websegment_scrapy.measure.datasets import data_directory
-from websegment_scrapy.measure.sites import crawled_sites
+from tests.known_sites import items_of, served_mix
 from websegment_scrapy.page.words import words
 
 MOST_CHANGED = 0.01
@@ -36,15 +30,9 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=600, help="of which some show other text")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    with (
-        crawled_sites(data_directory(args.data) / "sites.tar.xz") as sites,
-        tempfile.TemporaryDirectory() as temporary,
-    ):
-        folder = Path(temporary)
-        mix = real_mix(sites, args.pages, args.seed)
-        with serving(write_mix(mix, folder / "sites"), folder / "sites.json") as origins:
-            urls = [origins[page.site] + quote(page.path) for page in mix if not page.scripted]
-            plain, rendered = (items_of(urls, how, folder / "crawl") for how in ("never", "always"))
+    with served_mix(args.data, args.pages, args.seed) as (folder, pages):
+        urls = [url for url, page in pages.items() if not page.scripted]
+        plain, rendered = (items_of(urls, how, folder / "crawl") for how in ("never", "always"))
     both = [url for url in plain if url in rendered and rendered[url]["rendered"]]
     same = [url for url in both if shown(plain[url]) == shown(rendered[url])]
     decided = Counter(rendered[url]["decision"] for url in same)

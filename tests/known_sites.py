@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +31,21 @@ Items = dict[str, dict[str, Any]]
 
 LEAST_RENDERED = 0.9
 """Share of the pages of ``"always"``; the rest are no HTML, or failed."""
+
+
+@contextmanager
+def served_mix(
+    data: Path | None, pages: int, seed: int
+) -> Iterator[tuple[Path, dict[str, MixedPage]]]:
+    """Serve a mix of saved pages; give an empty folder, and the pages by their addresses."""
+    with (
+        crawled_sites(data_directory(data) / "sites.tar.xz") as sites,
+        tempfile.TemporaryDirectory() as temporary,
+    ):
+        folder = Path(temporary)
+        mix = real_mix(sites, pages, seed)
+        with serving(write_mix(mix, folder / "sites"), folder / "sites.json") as origins:
+            yield folder, {origins[page.site] + quote(page.path): page for page in mix}
 
 
 def items_of(urls: list[str], render: str, folder: Path) -> Items:
@@ -61,41 +78,28 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=1000, help="of each half")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    with (
-        crawled_sites(data_directory(args.data) / "sites.tar.xz") as sites,
-        tempfile.TemporaryDirectory() as temporary,
-    ):
-        folder = Path(temporary)
-        mix = real_mix(sites, 2 * args.pages, args.seed)
-        folders = write_mix(mix, folder / "sites")
+    with served_mix(args.data, 2 * args.pages, args.seed) as (folder, pages):
         rows = []
-        with serving(folders, folder / "sites.json") as origins:
-            pages = {origins[page.site] + quote(page.path): page for page in mix}
-            urls = list(pages)
-            for name, half in (
-                ("unknown", urls[: args.pages]),
-                ("known", urls[args.pages :]),
-            ):
-                found = items_of(half, "auto", folder / "auto")
-                always = items_of(half, "always", folder / "always")
-                left = [
-                    url
-                    for url in half
-                    if url in found
-                    and url in always
-                    and is_wrongly_left(pages[url], found[url], always[url])
-                ]
-                seen, compared = (
-                    sum(item["rendered"] for item in items.values()) for items in (found, always)
-                )
-                if compared < LEAST_RENDERED * len(half):
-                    sys.exit(
-                        f"{compared} of {len(half)} pages were rendered: nothing to compare with"
-                    )
-                rows.append([name, str(len(half)), str(seen), str(compared), str(len(left))])
-                for url in left:
-                    built = "built by script" if pages[url].scripted else "as it is"
-                    print(f"{name}: {pages[url].site}{pages[url].path} ({built})")
+        urls = list(pages)
+        for name, half in (("unknown", urls[: args.pages]), ("known", urls[args.pages :])):
+            found = items_of(half, "auto", folder / "auto")
+            always = items_of(half, "always", folder / "always")
+            left = [
+                url
+                for url in half
+                if url in found
+                and url in always
+                and is_wrongly_left(pages[url], found[url], always[url])
+            ]
+            seen, compared = (
+                sum(item["rendered"] for item in items.values()) for items in (found, always)
+            )
+            if compared < LEAST_RENDERED * len(half):
+                sys.exit(f"{compared} of {len(half)} pages were rendered: nothing to compare with")
+            rows.append([name, str(len(half)), str(seen), str(compared), str(len(left))])
+            for url in left:
+                built = "built by script" if pages[url].scripted else "as it is"
+                print(f"{name}: {pages[url].site}{pages[url].path} ({built})")
         print(text_table(["sites", "pages", "rendered", "with always", "wrongly left"], rows))
     return 0
 

@@ -30,7 +30,8 @@ def test_what_a_script_wrote_stays(text: str) -> None:
 @pytest.mark.parametrize("blank", ["\xa0", " \u200b", "\ufeff\xa0 "])
 def test_a_text_that_the_layout_counts_does_not_become_blank(blank: str) -> None:
     """The browser measured it as a text; without one the places of the next would be its own."""
-    assert ungarbled(as_western(f"<td>{blank}</td>")) == "<td>\u2060</td>"
+    html = as_western(f"<td>{blank}</td><td>é</td><td>{blank}</td>")
+    assert ungarbled(html) == "<td>\u2060</td><td>é</td><td>\u2060</td>"
     assert ungarbled(f"<td>&nbsp;</td>{as_western('é')}") == "<td>\xa0</td>é"
 
 
@@ -40,7 +41,9 @@ def test_only_a_content_type_that_names_it_declares_an_encoding() -> None:
     assert not is_undeclared([("content-type", "text/html; charset=ISO-8859-1")])
 
 
-@pytest.mark.parametrize("unit", ["aÃ©", "<b>Â&nbsp;</b>", "Â\xa0", "<p> ", "Ã", "â\x80"])
+@pytest.mark.parametrize(
+    "unit", ["aÃ©", "aÃ©é", "Ð¿é", "<b>Â&nbsp;</b>", "Â\xa0", "<p> ", "Ã", "â\x80"]
+)
 def test_it_takes_linear_time(unit: str) -> None:
     def of(size: int) -> Callable[[], object]:
         html = "é" + unit * (size // len(unit))

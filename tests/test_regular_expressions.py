@@ -100,9 +100,13 @@ CASES: dict[str, Case] = {
         "visibility: hid", ("visibility:", " ", "h"), "d",
     ),
     "page.markup._TAG": case("<", "< ", "</a", "a"),
-    "page.garbled._SEQUENCES": case(
-        "\xc3\xa9", "a\xc3\xa9", "\xc3", "\xe2\x80", ">", "> ", (">", " ", "x"),
+    "page.garbled._STRETCH": case(
+        "\xc3\xa9", "a\xc3\xa9", "\xc3", "\xe2\x80", "\xc3\xa9\xe9", ">", "> ", (">", " ", "x"),
         (">", "\xc2\xa0", "x"), how="finditer",
+    ),
+    "page.garbled._BLANK_TEXT": case(
+        ">", "> ", ">\xa0", (">", " ", "x"), (">", "\xa0", "x"), (">", "\xa0 ", ">"), ">\xa0<",
+        how="sub",
     ),
     "page.capture._COORDINATE": case("1", "-", "-1", "1 ", how="fullmatch"),
     "page.capture._MARK": case("a", "0", how="fullmatch"),

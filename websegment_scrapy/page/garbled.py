@@ -11,6 +11,7 @@ no UTF-8 when it is turned back, and stays.
 from __future__ import annotations
 
 import re
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from w3lib.encoding import http_content_type_encoding
@@ -31,12 +32,12 @@ def _characters() -> dict[int, int]:
 
 
 _BYTES = _characters()
-_BLANK = r"[ \t\n\r\f\v]|\xc2\xa0|\xe2\x80\x8b|\xef\xbb\xbf"
-_SEQUENCES = re.compile(
-    # First a text that would be blank, then a run of whole characters of two, three or four bytes.
-    rf"(?<=>)(?P<blank>(?:{_BLANK})++)(?=<)"
-    r"|(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})++"
-)
+_SEQUENCE = r"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+_STRETCH = re.compile(rf"(?:>[ \t\n\r\f\v]*+)?+(?:{_SEQUENCE})(?:[\x00-\x7f]|{_SEQUENCE})*+")
+"""UTF-8 from its first character of several bytes on, or from the beginning of a text with it."""
+
+_BLANK = "\xa0\u200b\ufeff"
+_BLANK_TEXT = re.compile(rf"(?<=>)[ \t\n\r\f\v]*+[{_BLANK}][ \t\n\r\f\v{_BLANK}]*+(?=<)")
 _JOINER = "\u2060"
 """Stands for what turns out to be blank: it is no word, and the layout counts a text there."""
 
@@ -55,15 +56,11 @@ def ungarbled(html: str) -> str:
     if html.isascii():
         return html
     html = html.replace("&nbsp;", "\xa0")  # serialised so, and one byte of many characters
-    found, end = [], 0
-    for match in _SEQUENCES.finditer(html.translate(_BYTES)):
-        start = match.start()
-        if match["blank"] is None:
-            text = match[0].encode("latin-1").decode("utf-8", "replace")
-        elif match[0].isascii():
-            continue
-        else:
-            text = _JOINER
-        found += [html[end:start], text]
+    found, end = StringIO(), 0
+    for match in _STRETCH.finditer(html.translate(_BYTES)):
+        text = match[0].encode("latin-1").decode("utf-8", "replace")
+        found.write(html[end : match.start()])
+        found.write(_BLANK_TEXT.sub(_JOINER, text))
         end = match.end()
-    return "".join([*found, html[end:]])
+    found.write(html[end:])
+    return found.getvalue()
